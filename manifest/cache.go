@@ -1,0 +1,161 @@
+package manifest
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+)
+
+// Key identifies a manifest. Paths alone do not: two catalogs may name two
+// files of different stores alike.
+type Key struct {
+	// Store tells the storage that the manifest lies in.
+	Store string
+	Path  string
+	// Length is the manifest's length as its list records it.
+	Length int64
+}
+
+// Cache keeps the records of manifests, up to a number of bytes; the least
+// recently used one goes first. It is safe for concurrent use.
+type Cache struct {
+	limit int64
+
+	mu      sync.Mutex
+	records *simplelru.LRU[Key, *Record]
+	reads   map[Key]*read
+	stats   CacheStats
+}
+
+// CacheStats are a cache's figures at one moment.
+type CacheStats struct {
+	Bytes, Limit, Entries   int64
+	Hits, Misses, Evictions uint64
+}
+
+// read is a manifest being read. It is done when its channel is closed.
+type read struct {
+	done   chan struct{}
+	record *Record
+	err    error
+}
+
+// NewCache returns an empty cache of at most limit bytes.
+func NewCache(limit int64) *Cache {
+	c := &Cache{limit: limit, reads: map[Key]*read{}}
+	// The cache is bounded in bytes, so the list must never drop a record by itself.
+	c.records, _ = simplelru.NewLRU[Key, *Record](int(^uint(0)>>1), nil)
+	return c
+}
+
+// Stats returns the cache's figures.
+func (c *Cache) Stats() CacheStats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	stats := c.stats
+	stats.Limit, stats.Entries = c.limit, int64(c.records.Len())
+	return stats
+}
+
+// SetLimit changes the bound, and drops records at once where it is lower.
+func (c *Cache) SetLimit(limit int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.limit = limit
+	c.evict()
+}
+
+// Peek returns the record of a manifest where it is kept.
+func (c *Cache) Peek(key Key) (*Record, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lookUp(key)
+}
+
+func (c *Cache) lookUp(key Key) (*Record, bool) {
+	record, ok := c.records.Get(key)
+	if ok {
+		c.stats.Hits++
+	}
+	return record, ok
+}
+
+// Get returns the record of a manifest, and reads it where it is not kept.
+// However many callers wait for a manifest, one of them reads it. When that
+// one's context ends, another takes over.
+func (c *Cache) Get(ctx context.Context, key Key, readRecord func(context.Context) (*Record, error)) (*Record, error) {
+	for {
+		c.mu.Lock()
+		if record, ok := c.lookUp(key); ok {
+			c.mu.Unlock()
+			return record, nil
+		}
+		running, ok := c.reads[key]
+		if !ok {
+			running = &read{done: make(chan struct{})}
+			c.reads[key] = running
+			c.stats.Misses++
+			c.mu.Unlock()
+			c.lead(ctx, key, running, readRecord)
+			return running.record, running.err
+		}
+		c.mu.Unlock()
+		select {
+		case <-running.done:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if !errors.Is(running.err, errAbandoned) {
+			return running.record, running.err
+		}
+	}
+}
+
+// errAbandoned marks a read that its own caller gave up, which says nothing
+// about the manifest.
+var errAbandoned = errors.New("the read was given up")
+
+// lead reads a manifest for all who wait for it.
+func (c *Cache) lead(ctx context.Context, key Key, r *read, readRecord func(context.Context) (*Record, error)) {
+	// A panic must not leave the others waiting for ever.
+	r.err = errAbandoned
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.reads, key)
+		if r.err == nil {
+			c.keep(key, r.record)
+		}
+		close(r.done)
+	}()
+	r.record, r.err = readRecord(ctx)
+	if r.err != nil && ctx.Err() != nil {
+		r.err = errors.Join(errAbandoned, ctx.Err())
+	}
+}
+
+func (c *Cache) keep(key Key, record *Record) {
+	c.records.Add(key, record)
+	c.stats.Bytes += entryBytes(key, record)
+	c.evict()
+}
+
+func (c *Cache) evict() {
+	for c.stats.Bytes > c.limit {
+		key, record, ok := c.records.RemoveOldest()
+		if !ok {
+			return
+		}
+		c.stats.Bytes -= entryBytes(key, record)
+		c.stats.Evictions++
+	}
+}
+
+// entryOverhead is what the list and its index hold for an entry.
+const entryOverhead = 200
+
+func entryBytes(key Key, record *Record) int64 {
+	return record.Bytes() + int64(len(key.Path)) + entryOverhead
+}

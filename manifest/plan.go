@@ -1,0 +1,438 @@
+package manifest
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/twmb/avro"
+
+	"github.com/iceberg-exporter/iceberg_exporter/metadata"
+)
+
+// A plan reads one record of an Avro file into a row: a list of steps compiled
+// once a file from the schema in its header. Fields that are wanted go to their
+// slots, all others are passed over without being decoded, which is where a
+// manifest with statistics for every column spends its bytes.
+type plan []step
+
+type step func(c *cursor, r *row)
+
+// row holds the wanted fields of one record. Texts and bytes are parts of the
+// block that the record was read from, and gone with it.
+type row struct {
+	slots [slotCount]value
+	// partition is the canonical form of the partition tuple.
+	partition []byte
+}
+
+// value is a field that was read. A field that is null, or that the file does
+// not have, is not set.
+type value struct {
+	set   bool
+	long  int64
+	bytes []byte
+}
+
+func (r *row) reset() {
+	r.slots = [slotCount]value{}
+	r.partition = r.partition[:0]
+}
+
+// slot is the place of a wanted field in a row.
+type slot int
+
+// The wanted fields of manifest entries and of manifest list entries.
+const (
+	slotStatus slot = iota
+	slotSequenceNumber
+	slotContent
+	slotFilePath
+	slotFileFormat
+	slotRows
+	slotSize
+	slotLowerPath
+	slotUpperPath
+	slotReferencedFile
+	slotContentSize
+	slotManifestPath
+	slotManifestLength
+	slotSpecID
+	slotKeyMetadata
+	slotCount
+)
+
+// field is one Avro field that is wanted. It is found in a file by its Iceberg
+// field id, because writers differ in names; the names count only in files that
+// carry no ids at all.
+type field struct {
+	id    int
+	names []string
+	// required fields must be in the schema, and must not be null.
+	required bool
+	// compile makes the step that reads the field.
+	compile func(c *compiler, schema avro.SchemaNode) step
+}
+
+// maxSchemaNodes bounds the steps of a plan: a hostile schema can name a type
+// in a type in a type, which unfolds without end.
+const maxSchemaNodes = 20_000
+
+// compiler compiles schemas to plans.
+type compiler struct {
+	// named are the record, enum and fixed types that the schema defines.
+	named map[string]avro.SchemaNode
+	nodes int
+	byID  bool
+	err   error
+}
+
+// compile makes the plan that reads the wanted fields of records of this schema.
+func compile(schema *avro.Schema, wanted []field) (plan, error) {
+	root := *schema.Root()
+	c := &compiler{named: map[string]avro.SchemaNode{}}
+	c.define(root)
+	c.byID = slices.ContainsFunc(root.Fields, func(f avro.SchemaField) bool { _, ok := fieldID(f); return ok })
+	p := c.record(root, wanted)
+	if c.err != nil {
+		return nil, c.err
+	}
+	return plan{p}, nil
+}
+
+func fieldID(f avro.SchemaField) (int, bool) {
+	id, ok := f.Props["field-id"].(int64)
+	return int(id), ok
+}
+
+// find returns the schema field that is wanted.
+func (c *compiler) find(record avro.SchemaNode, want field) (avro.SchemaField, bool) {
+	i := slices.IndexFunc(record.Fields, func(have avro.SchemaField) bool {
+		if c.byID {
+			id, ok := fieldID(have)
+			return ok && id == want.id
+		}
+		return slices.Contains(want.names, have.Name)
+	})
+	if i < 0 {
+		return avro.SchemaField{}, false
+	}
+	return record.Fields[i], true
+}
+
+func (c *compiler) fail(kind error, format string, args ...any) step {
+	if c.err == nil {
+		c.err = fmt.Errorf("%w: the Avro schema: %s", kind, fmt.Sprintf(format, args...))
+	}
+	return func(*cursor, *row) {}
+}
+
+// define notes every named type below a node.
+func (c *compiler) define(node avro.SchemaNode) {
+	if node.Name != "" {
+		c.named[node.Name] = node
+		if node.Namespace != "" {
+			c.named[node.Namespace+"."+node.Name] = node
+		}
+	}
+	for _, f := range node.Fields {
+		c.define(f.Type)
+	}
+	for _, b := range node.Branches {
+		c.define(b)
+	}
+	for _, below := range []*avro.SchemaNode{node.Items, node.Values} {
+		if below != nil {
+			c.define(*below)
+		}
+	}
+}
+
+// resolve follows a reference to a named type, and counts.
+func (c *compiler) resolve(node avro.SchemaNode) avro.SchemaNode {
+	c.nodes++
+	if c.nodes > maxSchemaNodes {
+		c.fail(metadata.ErrUnsupported, "more than %d types", maxSchemaNodes)
+		return avro.SchemaNode{Type: "null"}
+	}
+	if defined, ok := c.named[node.Type]; ok && node.Name == "" {
+		return defined
+	}
+	return node
+}
+
+// record compiles a record: wanted fields to their steps, the others to skips.
+func (c *compiler) record(node avro.SchemaNode, wanted []field) step {
+	node = c.resolve(node)
+	if node.Type != "record" {
+		return c.fail(metadata.ErrCorrupt, "a record is wanted, not %s", node.Type)
+	}
+	byName := map[string]field{}
+	for _, want := range wanted {
+		have, ok := c.find(node, want)
+		if ok {
+			byName[have.Name] = want
+		} else if want.required {
+			return c.fail(metadata.ErrCorrupt, "there is no %s (field id %d)", want.names[0], want.id)
+		}
+	}
+	var steps []step
+	for _, have := range node.Fields {
+		if want, ok := byName[have.Name]; ok {
+			steps = append(steps, c.nullable(have.Type, want))
+			continue
+		}
+		skip := c.skip(have.Type)
+		steps = append(steps, func(c *cursor, _ *row) { skip(c) })
+	}
+	return func(c *cursor, r *row) {
+		for _, s := range steps {
+			s(c, r)
+		}
+	}
+}
+
+// nullable compiles a wanted field whatever branches its union has.
+func (c *compiler) nullable(node avro.SchemaNode, want field) step {
+	node = c.resolve(node)
+	if node.Type != "union" {
+		return want.compile(c, node)
+	}
+	branches := make([]step, len(node.Branches))
+	for i, branch := range node.Branches {
+		switch {
+		case branch.Type != "null":
+			branches[i] = want.compile(c, c.resolve(branch))
+		case want.required:
+			branches[i] = func(c *cursor, _ *row) { c.fail("%s is null", want.names[0]) }
+		default:
+			branches[i] = func(*cursor, *row) {}
+		}
+	}
+	return func(c *cursor, r *row) {
+		branch := c.long()
+		if branch < 0 || branch >= int64(len(branches)) {
+			c.fail("%s has no union branch %d", want.names[0], branch)
+			return
+		}
+		branches[branch](c, r)
+	}
+}
+
+// long compiles a wanted int or long.
+func long(to slot) func(*compiler, avro.SchemaNode) step {
+	return func(c *compiler, node avro.SchemaNode) step {
+		if node.Type != "int" && node.Type != "long" {
+			return c.fail(metadata.ErrCorrupt, "an integer is wanted, not %s", node.Type)
+		}
+		return func(c *cursor, r *row) { r.slots[to] = value{set: true, long: c.long()} }
+	}
+}
+
+// text compiles a wanted string or bytes.
+func text(to slot) func(*compiler, avro.SchemaNode) step {
+	return func(c *compiler, node avro.SchemaNode) step {
+		if node.Type != "string" && node.Type != "bytes" {
+			return c.fail(metadata.ErrCorrupt, "a string is wanted, not %s", node.Type)
+		}
+		return func(c *cursor, r *row) { r.slots[to] = value{set: true, bytes: c.bytes()} }
+	}
+}
+
+// nested compiles a wanted record.
+func nested(wanted []field) func(*compiler, avro.SchemaNode) step {
+	return func(c *compiler, node avro.SchemaNode) step { return c.record(node, wanted) }
+}
+
+// bound compiles the lower or upper bounds of columns, of which one column's is
+// wanted. Avro has no maps with numbers as keys, so they are lists of pairs.
+func bound(column int64, to slot) func(*compiler, avro.SchemaNode) step {
+	return func(c *compiler, node avro.SchemaNode) step {
+		isPair := func(node avro.SchemaNode) bool {
+			return len(node.Fields) == 2 && node.Fields[0].Type.Type == "int" && node.Fields[1].Type.Type == "bytes"
+		}
+		if node.Type != "array" || node.Items == nil || !isPair(c.resolve(*node.Items)) {
+			skip := c.skip(node)
+			return func(c *cursor, _ *row) { skip(c) }
+		}
+		return func(c *cursor, r *row) {
+			c.blocks(func(c *cursor) {
+				key, bytes := c.long(), c.bytes()
+				if key == column {
+					r.slots[to] = value{set: true, bytes: bytes}
+				}
+			})
+		}
+	}
+}
+
+// partition compiles the partition tuple to its canonical form.
+func partition(c *compiler, node avro.SchemaNode) step {
+	node = c.resolve(node)
+	if node.Type != "record" {
+		return c.fail(metadata.ErrCorrupt, "the partition is no record but %s", node.Type)
+	}
+	steps := make([]step, len(node.Fields))
+	for i, f := range node.Fields {
+		steps[i] = c.partitionValue(f.Type)
+	}
+	return func(c *cursor, r *row) {
+		for _, s := range steps {
+			s(c, r)
+		}
+	}
+}
+
+func (c *compiler) partitionValue(node avro.SchemaNode) step {
+	node = c.resolve(node)
+	switch node.Type {
+	case "null":
+		return func(_ *cursor, r *row) { r.partition = append(r.partition, tagNull) }
+	case "int", "long":
+		return func(c *cursor, r *row) { r.partition = appendInt(r.partition, c.long()) }
+	case "float":
+		return func(c *cursor, r *row) {
+			r.partition = appendFloat(r.partition, float64(math.Float32frombits(c.fixed32())))
+		}
+	case "double":
+		return func(c *cursor, r *row) { r.partition = appendFloat(r.partition, math.Float64frombits(c.fixed64())) }
+	case "boolean":
+		return func(c *cursor, r *row) { r.partition = appendBool(r.partition, c.take(1)) }
+	case "string":
+		return func(c *cursor, r *row) { r.partition = appendContent(r.partition, tagText, c.bytes()) }
+	case "bytes", "fixed":
+		read := (*cursor).bytes
+		if node.Type == "fixed" {
+			size := int64(node.Size)
+			read = func(c *cursor) []byte { return c.take(size) }
+		}
+		if node.LogicalType == "decimal" {
+			return func(c *cursor, r *row) {
+				r.partition = appendContent(r.partition, tagBytes, canonicalDecimal(read(c)))
+			}
+		}
+		return func(c *cursor, r *row) { r.partition = appendContent(r.partition, tagBytes, read(c)) }
+	case "union":
+		return c.nullable(node, field{names: []string{"a partition value"}, compile: func(c *compiler, branch avro.SchemaNode) step {
+			if branch.Type == "union" {
+				return c.fail(metadata.ErrCorrupt, "a union in a union")
+			}
+			return c.partitionValue(branch)
+		}})
+	default:
+		return c.fail(metadata.ErrUnsupported, "a partition value of type %s", node.Type)
+	}
+}
+
+// skip compiles a field that nobody wants.
+func (c *compiler) skip(node avro.SchemaNode) func(*cursor) {
+	node = c.resolve(node)
+	if c.err != nil {
+		return func(*cursor) {}
+	}
+	switch node.Type {
+	case "null":
+		return func(*cursor) {}
+	case "boolean":
+		return func(c *cursor) { c.take(1) }
+	case "int", "long", "enum":
+		return (*cursor).skipLong
+	case "float":
+		return func(c *cursor) { c.take(4) }
+	case "double":
+		return func(c *cursor) { c.take(8) }
+	case "bytes", "string":
+		return func(c *cursor) { c.bytes() }
+	case "fixed":
+		size := int64(node.Size)
+		return func(c *cursor) { c.take(size) }
+	case "union":
+		return c.skipUnion(node)
+	case "record":
+		return c.skipRecord(node)
+	case "array", "map":
+		return c.skipList(node)
+	default:
+		c.fail(metadata.ErrCorrupt, "an unknown type %s", node.Type)
+		return func(*cursor) {}
+	}
+}
+
+func (c *compiler) skipUnion(node avro.SchemaNode) func(*cursor) {
+	branches := make([]func(*cursor), len(node.Branches))
+	for i, b := range node.Branches {
+		branches[i] = c.skip(b)
+	}
+	return func(c *cursor) {
+		branch := c.long()
+		if branch < 0 || branch >= int64(len(branches)) {
+			c.fail("there is no union branch %d", branch)
+			return
+		}
+		branches[branch](c)
+	}
+}
+
+func (c *compiler) skipRecord(node avro.SchemaNode) func(*cursor) {
+	fields := make([]func(*cursor), len(node.Fields))
+	for i, f := range node.Fields {
+		fields[i] = c.skip(f.Type)
+	}
+	return func(c *cursor) {
+		for _, skip := range fields {
+			skip(c)
+		}
+	}
+}
+
+func (c *compiler) skipList(node avro.SchemaNode) func(*cursor) {
+	var item func(*cursor)
+	switch {
+	case node.Type == "array" && node.Items != nil:
+		item = c.skip(*node.Items)
+	case node.Type == "map" && node.Values != nil:
+		value := c.skip(*node.Values)
+		item = func(c *cursor) { c.bytes(); value(c) }
+	default:
+		c.fail(metadata.ErrCorrupt, "a %s of nothing", node.Type)
+	}
+	return func(c *cursor) { c.blocks(item) }
+}
+
+// partitionFields describes the fields of the partition tuple of manifests with
+// this schema.
+func partitionFields(schema *avro.Schema) []PartitionField {
+	root := *schema.Root()
+	c := &compiler{named: map[string]avro.SchemaNode{}}
+	c.define(root)
+	c.byID = slices.ContainsFunc(root.Fields, func(f avro.SchemaField) bool { _, ok := fieldID(f); return ok })
+	node := root
+	for _, at := range []field{{id: idDataFile, names: []string{"data_file"}}, {id: idPartition, names: []string{"partition"}}} {
+		f, _ := c.find(node, at)
+		node = c.notNull(f.Type)
+	}
+	var fields []PartitionField
+	for _, f := range node.Fields {
+		id, _ := fieldID(f)
+		kind := c.notNull(f.Type)
+		fields = append(fields, PartitionField{
+			ID: id, Name: f.Name, Scale: kind.Scale, UTC: kind.Props["adjust-to-utc"] == true,
+			LogicalType: strings.Clone(kind.LogicalType),
+		})
+	}
+	return fields
+}
+
+// notNull returns the other branch of a nullable type.
+func (c *compiler) notNull(node avro.SchemaNode) avro.SchemaNode {
+	node = c.resolve(node)
+	if node.Type == "union" && len(node.Branches) == 2 {
+		for i, branch := range node.Branches {
+			if branch.Type == "null" {
+				return c.resolve(node.Branches[1-i])
+			}
+		}
+	}
+	return node
+}

@@ -1,0 +1,172 @@
+package manifest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/iceberg-exporter/iceberg_exporter/metadata"
+)
+
+// maxExact is the largest size or count that is believed: above it a float64,
+// which is what Prometheus stores, is no longer exact.
+const maxExact = 1 << 53
+
+// maxEntries bounds what one manifest may make the reader keep. Manifests are
+// split at 8 MiB, some ten thousand files, unless a writer is told otherwise.
+const maxEntries = 5_000_000
+
+// The status of a manifest entry; the others are live.
+const statusDeleted = 2
+
+// filePathColumn is the reserved field id of file_path in position delete files.
+const filePathColumn = 2147483546
+
+// Field ids of the records that hold the partition tuple.
+const (
+	idDataFile  = 2
+	idPartition = 102
+)
+
+func entryFields(content Content) []field {
+	file := []field{
+		{id: 134, names: []string{"content"}, compile: long(slotContent)},
+		{id: 100, names: []string{"file_path"}, required: true, compile: text(slotFilePath)},
+		{id: 101, names: []string{"file_format"}, compile: text(slotFileFormat)},
+		{id: idPartition, names: []string{"partition"}, compile: partition},
+		{id: 103, names: []string{"record_count"}, required: true, compile: long(slotRows)},
+		{id: 104, names: []string{"file_size_in_bytes"}, required: true, compile: long(slotSize)},
+	}
+	if content == Deletes {
+		file = append(file,
+			field{id: 125, names: []string{"lower_bounds"}, compile: bound(filePathColumn, slotLowerPath)},
+			field{id: 128, names: []string{"upper_bounds"}, compile: bound(filePathColumn, slotUpperPath)},
+			field{id: 143, names: []string{"referenced_data_file"}, compile: text(slotReferencedFile)},
+			field{id: 145, names: []string{"content_size_in_bytes"}, compile: long(slotContentSize)})
+	}
+	return []field{
+		{id: 0, names: []string{"status"}, required: true, compile: long(slotStatus)},
+		{id: 3, names: []string{"sequence_number", "data_sequence_number"}, compile: long(slotSequenceNumber)},
+		{id: idDataFile, names: []string{"data_file"}, required: true, compile: nested(file)},
+	}
+}
+
+// ReadRecord reads the manifest that a manifest list names as file. Its errors
+// are metadata.ErrCorrupt or metadata.ErrUnsupported, or the reader's own.
+func ReadRecord(r io.Reader, file File) (*Record, error) {
+	c, err := openContainer(r, entryFields(file.Content))
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+	if file.SpecID == UnknownSpec {
+		if file.SpecID, err = strconv.Atoi(string(c.properties["partition-spec-id"])); err != nil {
+			return nil, fmt.Errorf("%w: the header does not tell the partition spec", metadata.ErrCorrupt)
+		}
+	}
+	b := &recordBuilder{
+		file:       file,
+		record:     &Record{SpecID: file.SpecID, Content: file.Content, PartitionFields: partitionFields(c.schema)},
+		partitions: map[Partition]int{},
+	}
+	var entry row
+	for n := 0; ; n++ {
+		if err := c.next(&entry); errors.Is(err, io.EOF) {
+			b.record.trim()
+			return b.record, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("entry %d: %w", n, err)
+		}
+		if entry.slots[slotStatus].long == statusDeleted {
+			continue
+		}
+		if b.record.Len() == maxEntries {
+			return nil, fmt.Errorf("%w: a manifest of more than %d files", metadata.ErrUnsupported, maxEntries)
+		}
+		if err := b.add(&entry); err != nil {
+			return nil, fmt.Errorf("entry %d: %w", n, err)
+		}
+	}
+}
+
+// recordBuilder turns entries into the rows of a record.
+type recordBuilder struct {
+	file       File
+	record     *Record
+	partitions map[Partition]int
+}
+
+func (b *recordBuilder) add(entry *row) error {
+	kind, err := kindOf(entry)
+	if err != nil {
+		return err
+	}
+	path := entry.slots[slotFilePath].bytes
+	e := Entry{
+		PathHash:       PathHash(path),
+		Size:           entry.slots[slotSize].long,
+		Rows:           entry.slots[slotRows].long,
+		Kind:           kind,
+		Partition:      b.partition(entry.partition),
+		SequenceNumber: b.file.SequenceNumber,
+	}
+	if size := entry.slots[slotContentSize]; kind == DeletionVector && size.set {
+		e.Size = size.long
+	}
+	if e.Size < 0 || e.Size > maxExact || e.Rows < 0 || e.Rows > maxExact {
+		return fmt.Errorf("%w: %q has %d bytes and %d rows", metadata.ErrCorrupt, path, e.Size, e.Rows)
+	}
+	if sequence := entry.slots[slotSequenceNumber]; sequence.set {
+		e.SequenceNumber = sequence.long
+	}
+	if kind == PositionDeletes || kind == DeletionVector {
+		e.Referenced = referenced(entry)
+	}
+	b.record.add(e)
+	return nil
+}
+
+// kindOf follows the content alone, except that a position delete in a Puffin
+// file is a deletion vector.
+func kindOf(entry *row) (Kind, error) {
+	switch content := entry.slots[slotContent].long; content {
+	case 0:
+		return DataFile, nil
+	case 1:
+		if bytes.EqualFold(entry.slots[slotFileFormat].bytes, []byte("puffin")) {
+			return DeletionVector, nil
+		}
+		return PositionDeletes, nil
+	case 2:
+		return EqualityDeletes, nil
+	default:
+		return 0, fmt.Errorf("%w: file content %d", metadata.ErrUnsupported, content)
+	}
+}
+
+// referenced finds the only data file that a position delete applies to: named,
+// or told by equal bounds of the file_path column (org.apache.iceberg.util.ContentFileUtil).
+func referenced(entry *row) uint64 {
+	if file := entry.slots[slotReferencedFile]; file.set {
+		return PathHash(file.bytes)
+	}
+	lower, upper := entry.slots[slotLowerPath], entry.slots[slotUpperPath]
+	if !lower.set || !upper.set || !bytes.Equal(lower.bytes, upper.bytes) {
+		return 0
+	}
+	return PathHash(lower.bytes)
+}
+
+// partition returns the index of a tuple among the record's, adding a new one.
+func (b *recordBuilder) partition(form []byte) int {
+	if i, ok := b.partitions[Partition(form)]; ok {
+		return i
+	}
+	i := len(b.record.partitions)
+	p := Partition(form)
+	b.partitions[p] = i
+	b.record.partitions = append(b.record.partitions, p)
+	return i
+}

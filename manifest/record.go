@@ -1,0 +1,121 @@
+package manifest
+
+import (
+	"unsafe"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/iceberg-exporter/iceberg_exporter/uri"
+)
+
+// Kind tells data files and the kinds of delete files apart.
+type Kind uint8
+
+// The kinds of files.
+const (
+	DataFile Kind = iota
+	PositionDeletes
+	EqualityDeletes
+	DeletionVector
+)
+
+// Record is what is kept of a manifest: one row for every live file, in the
+// manifest's order. It is immutable, so that any number of readers share it.
+type Record struct {
+	// SpecID is the partition spec of all the manifest's files.
+	SpecID  int
+	Content Content
+	// PartitionFields are the fields of the partition tuples, in their order.
+	PartitionFields []PartitionField
+
+	length     int
+	pathHash   column[uint64]
+	size       column[int64]
+	rows       column[int64]
+	kind       column[Kind]
+	partition  column[uint32]
+	sequence   column[int64]
+	referenced column[uint64]
+	// partitions are the distinct partition tuples; the partition column
+	// points into it.
+	partitions []Partition
+}
+
+// Entry is a live file of a manifest.
+type Entry struct {
+	// PathHash identifies the file; see PathHash.
+	PathHash uint64
+	// Size is the file's size in bytes; for a deletion vector the size of its
+	// own blob, since many share a file.
+	Size int64
+	// Rows is the number of rows, or of deleted rows.
+	Rows int64
+	Kind Kind
+	// Partition is the index of the file's tuple in Partitions.
+	Partition int
+	// SequenceNumber is the data sequence number.
+	SequenceNumber int64
+	// Referenced is the path hash of the only data file that a delete file
+	// applies to, or 0 where it may apply to several.
+	Referenced uint64
+}
+
+// Len is the number of live files.
+func (r *Record) Len() int { return r.length }
+
+// Entry returns the live file at row i.
+func (r *Record) Entry(i int) Entry {
+	return Entry{
+		PathHash: r.pathHash.at(i), Size: r.size.at(i), Rows: r.rows.at(i), Kind: r.kind.at(i),
+		Partition: int(r.partition.at(i)), SequenceNumber: r.sequence.at(i), Referenced: r.referenced.at(i),
+	}
+}
+
+// Partitions are the distinct partition tuples of the live files.
+func (r *Record) Partitions() []Partition { return r.partitions }
+
+// Bytes is the memory that the record holds.
+func (r *Record) Bytes() int64 {
+	total := int64(unsafe.Sizeof(*r)) + r.pathHash.bytes() + r.size.bytes() + r.rows.bytes() + r.kind.bytes() +
+		r.partition.bytes() + r.sequence.bytes() + r.referenced.bytes()
+	for _, p := range r.partitions {
+		total += int64(unsafe.Sizeof(p)) + int64(len(p))
+	}
+	for _, f := range r.PartitionFields {
+		total += int64(unsafe.Sizeof(f)) + int64(len(f.Name)) + int64(len(f.LogicalType))
+	}
+	return total
+}
+
+func (r *Record) add(e Entry) {
+	n := r.length
+	r.pathHash.put(n, e.PathHash)
+	r.size.put(n, e.Size)
+	r.rows.put(n, e.Rows)
+	r.kind.put(n, e.Kind)
+	r.partition.put(n, uint32(e.Partition))
+	r.sequence.put(n, e.SequenceNumber)
+	r.referenced.put(n, e.Referenced)
+	r.length++
+}
+
+func (r *Record) trim() {
+	r.pathHash.trim()
+	r.size.trim()
+	r.rows.trim()
+	r.kind.trim()
+	r.partition.trim()
+	r.sequence.trim()
+	r.referenced.trim()
+	r.partitions = append(make([]Partition, 0, len(r.partitions)), r.partitions...)
+}
+
+// PathHash is the identity of a file: a hash of its URI's path. Scheme and
+// authority are left out, because one file is spelled in several ways (s3 and
+// s3a, file:/ and file:///). It is never 0.
+func PathHash[T string | []byte](file T) uint64 {
+	if h := xxhash.Sum64String(uri.Path(string(file))); h != 0 {
+		return h
+	}
+	return 1
+}
