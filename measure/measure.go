@@ -1,0 +1,185 @@
+// Package measure takes the measure of one table: it finds the table's metadata,
+// reads the manifests that are not known yet, and computes the figures.
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/iceberg-exporter/iceberg_exporter/config"
+	"github.com/iceberg-exporter/iceberg_exporter/layout"
+	"github.com/iceberg-exporter/iceberg_exporter/manifest"
+	"github.com/iceberg-exporter/iceberg_exporter/metadata"
+	"github.com/iceberg-exporter/iceberg_exporter/source"
+)
+
+// Measurement has a table's figures at one moment. It is immutable.
+type Measurement struct {
+	// Version is the table's, by which a change is noticed.
+	Version string
+	// MetadataBytes is the size of the metadata file; nil where it is not known.
+	MetadataBytes *int64
+	Info          layout.Info
+	Layout        *layout.Layout
+	History       *layout.History
+}
+
+// Catalog is a catalog to measure tables of.
+type Catalog struct {
+	Client *source.Client
+	// reads bounds the manifests that are read at once.
+	reads chan struct{}
+}
+
+// NewCatalog returns a catalog of which at most this many manifests are read at once.
+func NewCatalog(client *source.Client, concurrency int) *Catalog {
+	return &Catalog{Client: client, reads: make(chan struct{}, concurrency)}
+}
+
+// Measurer measures tables. It is safe for concurrent use.
+type Measurer struct {
+	cache *manifest.Cache
+	read  atomic.Uint64
+}
+
+// NewMeasurer returns a measurer that keeps the records of manifests in this cache.
+func NewMeasurer(cache *manifest.Cache) *Measurer { return &Measurer{cache: cache} }
+
+// ManifestsRead is how many manifests were read from storage so far.
+func (m *Measurer) ManifestsRead() uint64 { return m.read.Load() }
+
+// Measure measures a table. It returns the previous measurement, which may be
+// nil, where the table has not changed since.
+//
+// Between reading metadata and a manifest, an expiry or a new commit can delete
+// files. When files are missing, the metadata is therefore read once more.
+func (m *Measurer) Measure(ctx context.Context, catalog *Catalog, id source.Identifier, settings config.Settings, previous *Measurement) (*Measurement, error) {
+	table, err := catalog.Client.Locate(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if previous != nil && previous.Version == table.Version {
+		return previous, nil
+	}
+	measured, err := m.measure(ctx, catalog, table, settings)
+	// A store that does not let its files be listed denies those that are missing.
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		again, locateErr := catalog.Client.Locate(ctx, id)
+		if locateErr == nil && again.Version != table.Version {
+			return m.measure(ctx, catalog, again, settings)
+		}
+	}
+	return measured, err
+}
+
+func (m *Measurer) measure(ctx context.Context, catalog *Catalog, table *source.Table, settings config.Settings) (*Measurement, error) {
+	read, err := table.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	files, err := manifests(ctx, read)
+	if err != nil {
+		return nil, err
+	}
+	records, err := m.records(ctx, catalog, read, files)
+	if err != nil {
+		return nil, err
+	}
+	measured, err := layout.Measure(read.Table, files, records, layout.Options{
+		SmallFileThreshold: int64(settings.SmallFileThreshold),
+		PartitionsTop:      settings.PartitionsTop,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Measurement{
+		Version:       table.Version,
+		MetadataBytes: read.Bytes,
+		Info:          layout.MeasureInfo(read.Table),
+		Layout:        measured,
+		History:       layout.MeasureHistory(read.Table),
+	}, nil
+}
+
+// manifests returns the manifests of the current snapshot.
+func manifests(ctx context.Context, table *source.Metadata) ([]manifest.File, error) {
+	current, ok := table.Current()
+	if !ok {
+		return nil, nil
+	}
+	if current.ManifestList == "" {
+		return inlineManifests(ctx, table, current)
+	}
+	r, err := table.Files.Open(ctx, current.ManifestList)
+	if err != nil {
+		return nil, fmt.Errorf("the manifest list: %w", err)
+	}
+	defer r.Close()
+	files, err := manifest.ReadList(r)
+	if err != nil {
+		return nil, fmt.Errorf("the manifest list %s: %w", current.ManifestList, err)
+	}
+	return files, nil
+}
+
+// inlineManifests are the manifests of an old v1 snapshot, which names them
+// itself and says nothing else of them.
+func inlineManifests(ctx context.Context, table *source.Metadata, current metadata.Snapshot) ([]manifest.File, error) {
+	var files []manifest.File
+	for _, path := range current.Manifests {
+		info, err := table.Files.Stat(ctx, path)
+		if err != nil {
+			return nil, fmt.Errorf("a manifest: %w", err)
+		}
+		files = append(files, manifest.File{Path: path, Length: info.Size, SpecID: manifest.UnknownSpec})
+	}
+	return files, nil
+}
+
+// records returns the records of manifests, in their order.
+func (m *Measurer) records(ctx context.Context, catalog *Catalog, table *source.Metadata, files []manifest.File) ([]*manifest.Record, error) {
+	records := make([]*manifest.Record, len(files))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(cap(catalog.reads))
+	for i, file := range files {
+		key := manifest.Key{Store: catalog.Client.Store(), Path: file.Path, Length: file.Length}
+		if record, ok := m.cache.Peek(key); ok {
+			records[i] = record
+			continue
+		}
+		group.Go(func() (err error) {
+			defer recoverTo(&err)
+			records[i], err = m.cache.Get(ctx, key, func(ctx context.Context) (*manifest.Record, error) {
+				return m.record(ctx, catalog, table, file)
+			})
+			return err
+		})
+	}
+	return records, group.Wait()
+}
+
+// record reads one manifest.
+func (m *Measurer) record(ctx context.Context, catalog *Catalog, table *source.Metadata, file manifest.File) (*manifest.Record, error) {
+	select {
+	case catalog.reads <- struct{}{}:
+		defer func() { <-catalog.reads }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	m.read.Add(1)
+	r, err := table.Files.Open(ctx, file.Path)
+	if err != nil {
+		return nil, fmt.Errorf("a manifest: %w", err)
+	}
+	defer r.Close()
+	record, err := manifest.ReadRecord(r, file)
+	if err != nil {
+		return nil, fmt.Errorf("the manifest %s: %w", file.Path, err)
+	}
+	return record, nil
+}

@@ -1,0 +1,22 @@
+package source
+
+import "io"
+
+// countingReader counts what is read, which is the size of a file once it is
+// read to its end.
+type countingReader struct {
+	r io.Reader
+	n int64
+}
+
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// drain reads what is left.
+func (c *countingReader) drain() error {
+	_, err := io.Copy(io.Discard, c)
+	return err
+}
