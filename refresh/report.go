@@ -1,0 +1,70 @@
+package refresh
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"sync"
+
+	"github.com/go-kit/log"
+	"github.com/go-kit/log/level"
+
+	"github.com/iceberg-exporter/iceberg_exporter/measure"
+	"github.com/iceberg-exporter/iceberg_exporter/metadata"
+	"github.com/iceberg-exporter/iceberg_exporter/source"
+)
+
+// reporter tells once that something fails, and once that it works again.
+type reporter struct {
+	logger log.Logger
+
+	mu   sync.Mutex
+	last string
+}
+
+// outcome reports how something went.
+func (r *reporter) outcome(doing string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err == nil {
+		if r.last != "" {
+			level.Info(r.logger).Log("msg", doing+" works again")
+		}
+		r.last = ""
+		return
+	}
+	text := err.Error()
+	if text == r.last {
+		level.Debug(r.logger).Log("msg", doing+" still fails", "err", text)
+		return
+	}
+	r.last = text
+	level.Error(r.logger).Log("msg", doing+" failed", "err", text, "hint", hint(err))
+	var bug *measure.PanicError
+	if errors.As(err, &bug) {
+		level.Error(r.logger).Log("msg", "where it happened", "stack", string(bug.Stack))
+	}
+}
+
+// hint says what to do about an error.
+func hint(err error) string {
+	var bug *measure.PanicError
+	switch {
+	case errors.As(err, &bug):
+		return "please report this, with the stack below"
+	case errors.Is(err, source.ErrNoTable):
+		return "check the table's name and its catalog's configuration, or remove the table from the configuration"
+	case errors.Is(err, fs.ErrNotExist):
+		return "a file that the table's metadata names is gone: see whether something deletes files behind Iceberg's back; for a table that was moved, set allow_moved_paths"
+	case errors.Is(err, fs.ErrPermission):
+		return "check the credentials of the catalog, and let them read and list the table's storage"
+	case errors.Is(err, metadata.ErrUnsupported):
+		return "this table cannot be measured: exclude it, or follow the message"
+	case errors.Is(err, metadata.ErrCorrupt):
+		return "the file is damaged, or was not written as Iceberg's specification says: see whether an engine can still read the table"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "see whether the catalog and its storage answer; for a table that takes longer, raise scrape.table_timeout"
+	default:
+		return "see whether the catalog and its storage answer"
+	}
+}

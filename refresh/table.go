@@ -1,0 +1,158 @@
+package refresh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-kit/log"
+
+	"github.com/iceberg-exporter/iceberg_exporter/config"
+	"github.com/iceberg-exporter/iceberg_exporter/measure"
+	"github.com/iceberg-exporter/iceberg_exporter/source"
+)
+
+// Table is the state of a table at one moment.
+type Table struct {
+	Key      Key
+	Settings config.Settings
+	// Up is whether the last refresh succeeded.
+	Up bool
+	// Refreshed is whether there was a refresh at all, of this Duration.
+	Refreshed bool
+	Duration  time.Duration
+	// LastSuccess is when the figures were last right; zero if never.
+	LastSuccess time.Time
+	// Measurement has the figures; nil while there are none to believe in.
+	Measurement *measure.Measurement
+}
+
+// table is a table that is refreshed now and then.
+type table struct {
+	catalog  *catalog
+	key      Key
+	settings config.Settings
+	// exact is whether the configuration names the table, rather than a glob.
+	exact  bool
+	report *reporter
+
+	mu   sync.Mutex
+	last Table
+	// done is closed when the refresh under way is; nil without one.
+	done chan struct{}
+}
+
+func newTable(c *catalog, id source.Identifier) *table {
+	entry, _ := c.client.Config().Match(id.String())
+	key := Key{Catalog: c.name, Identifier: id}
+	return &table{
+		catalog: c, key: key, settings: entry.Settings, exact: !entry.IsGlob(),
+		report: &reporter{logger: log.With(c.fleet.logger, "catalog", c.name, "table", id.String())},
+		last:   Table{Key: key, Settings: entry.Settings},
+	}
+}
+
+// state returns the table's state. Figures that have not been right for too
+// long are left out.
+func (t *table) state(now time.Time) Table {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	state := t.last
+	if now.Sub(state.LastSuccess) > time.Duration(t.catalog.scrape.MaxStaleness) {
+		state.Measurement, state.Up = nil, false
+	}
+	return state
+}
+
+// refresh starts a refresh where none is under way, and returns what is closed
+// when it is done.
+func (t *table) refresh() <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.done == nil {
+		t.done = make(chan struct{})
+		done := t.done
+		t.catalog.fleet.running.Go(func() { t.run(done) })
+	}
+	return t.done
+}
+
+// run measures the table within its time. Whoever waits is released when the
+// time is over, even where a call pays no heed to its context; no other refresh
+// of the table begins before that call returns.
+func (t *table) run(done chan struct{}) {
+	c := t.catalog
+	defer func() {
+		t.mu.Lock()
+		t.done = nil
+		t.mu.Unlock()
+	}()
+	select {
+	case c.slots <- struct{}{}:
+	case <-c.ctx.Done():
+		close(done)
+		return
+	}
+	c.fleet.inFlight.Add(1)
+	ctx, cancel := context.WithTimeout(c.ctx, time.Duration(c.scrape.TableTimeout))
+	defer cancel()
+	began := c.fleet.now()
+	t.mu.Lock()
+	previous := t.last.Measurement
+	t.mu.Unlock()
+	var measured *measure.Measurement
+	finished := make(chan error, 1)
+	go func() {
+		finished <- measure.Guard(func() (err error) {
+			measured, err = c.fleet.measurer.Measure(ctx, c.source, t.key.Identifier, t.settings, previous)
+			return err
+		})
+	}()
+	var err error
+	stuck := false
+	select {
+	case err = <-finished:
+	case <-ctx.Done():
+		select {
+		case err = <-finished:
+		case <-time.After(gracePeriod):
+			stuck, err = true, ctx.Err()
+		}
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("no result within the table_timeout of %s: %w", time.Duration(c.scrape.TableTimeout), err)
+	}
+	c.fleet.inFlight.Add(-1)
+	<-c.slots
+	if c.ctx.Err() == nil {
+		t.settle(measured, err, began)
+	}
+	close(done)
+	if stuck {
+		<-finished
+	}
+}
+
+// gracePeriod is how long a call has to notice that its context has ended.
+const gracePeriod = time.Second
+
+// settle keeps the outcome of a refresh.
+func (t *table) settle(measured *measure.Measurement, err error, began time.Time) {
+	f := t.catalog.fleet
+	t.report.outcome("measuring the table", err)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := f.now()
+	t.last.Refreshed, t.last.Duration, t.last.Up = true, now.Sub(began), err == nil
+	if err != nil {
+		f.failed.Add(1)
+		if errors.Is(err, source.ErrNoTable) && !t.exact {
+			t.catalog.expire()
+		}
+		return
+	}
+	f.succeeded.Add(1)
+	t.last.Measurement, t.last.LastSuccess = measured, now
+}
