@@ -5,6 +5,7 @@ package layout
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math/bits"
 	"slices"
 
@@ -183,27 +184,38 @@ func (m *measurer) deletes(d *Deletes, e manifest.Entry) {
 }
 
 // worst returns the partitions with the most files, and of those with as many
-// the ones with fewer bytes. Partitions of different specs that read alike are
-// told as one: a name can be published once.
+// the ones with fewer bytes. Like the engine's `GROUP BY partition` over the
+// files of a table it takes tuples of different specs for one partition when
+// they have the same values, and a field that a spec lacks for null.
 func (m *measurer) worst(table *metadata.Table) []Partition {
 	if m.options.PartitionsTop == 0 {
 		return nil
 	}
-	byName := map[string]*Partition{}
+	unified := map[string]*Partition{}
 	for key, sum := range m.partitions {
 		spec, _ := table.Spec(key.spec)
-		name := PartitionName(spec, sum.fields, key.tuple)
-		if byName[name] == nil {
-			byName[name] = &Partition{Name: name}
+		id := unifiedKey(sum.fields, key.tuple)
+		p := unified[id]
+		if p == nil {
+			p = &Partition{}
+			unified[id] = p
 		}
-		byName[name].DataFiles += sum.files
-		m.add(&byName[name].DataBytes, sum.bytes)
+		// The spec with more fields says more: region=null rather than nothing.
+		name := PartitionName(spec, sum.fields, key.tuple)
+		if len(name) > len(p.Name) || len(name) == len(p.Name) && name > p.Name {
+			p.Name = name
+		}
+		p.DataFiles += sum.files
+		m.add(&p.DataBytes, sum.bytes)
 	}
-	var partitions []Partition
-	for _, p := range byName {
-		partitions = append(partitions, *p)
+	// What still reads alike (values that escape to the same text) is told as
+	// one, since a name can be published once.
+	byName := map[string]Partition{}
+	for _, p := range unified {
+		same := byName[p.Name]
+		byName[p.Name] = Partition{Name: p.Name, DataFiles: same.DataFiles + p.DataFiles, DataBytes: same.DataBytes + p.DataBytes}
 	}
-	slices.SortFunc(partitions, func(a, b Partition) int {
+	partitions := slices.SortedFunc(maps.Values(byName), func(a, b Partition) int {
 		return cmp.Or(cmp.Compare(b.DataFiles, a.DataFiles), cmp.Compare(a.DataBytes, b.DataBytes), cmp.Compare(a.Name, b.Name))
 	})
 	return partitions[:min(len(partitions), m.options.PartitionsTop)]

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,6 +32,19 @@ func PartitionName(spec metadata.Spec, fields []manifest.PartitionField, tuple m
 		parts = append(parts, escape(name)+"="+escape(valueText(transform, fields[i], value)))
 	}
 	return strings.Join(parts, "/")
+}
+
+// unifiedKey identifies a tuple by its values that are not null, whatever spec
+// it is of.
+func unifiedKey(fields []manifest.PartitionField, tuple manifest.Partition) string {
+	var parts []string
+	for i, value := range tuple.Values() {
+		if value != nil {
+			parts = append(parts, fmt.Sprintf("%d %s %T %v", fields[i].ID, fields[i].Name, value, value))
+		}
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, "\x00")
 }
 
 var escaper = strings.NewReplacer("%", "%25", "/", "%2F", "=", "%3D")

@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"bufio"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -92,9 +91,20 @@ func cut(err error) error {
 	return err
 }
 
+// long reads an integer between blocks.
 func (c *container) long() (int64, error) {
-	n, err := binary.ReadVarint(c.r)
-	return n, cut(err)
+	var u uint64
+	for shift := 0; shift < 70; shift += 7 {
+		b, err := c.r.ReadByte()
+		if err != nil {
+			return 0, cut(err)
+		}
+		u |= uint64(b&0x7f) << shift
+		if b < 0x80 {
+			return int64(u>>1) ^ -int64(u&1), nil
+		}
+	}
+	return 0, fmt.Errorf("%w Avro: an integer of more than 10 bytes", metadata.ErrCorrupt)
 }
 
 // header reads the file's properties and its sync marker.

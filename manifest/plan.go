@@ -210,10 +210,15 @@ func (c *compiler) nullable(node avro.SchemaNode, want field) step {
 			branches[i] = func(*cursor, *row) {}
 		}
 	}
+	return union(branches)
+}
+
+// union reads the branch that a value has.
+func union(branches []step) step {
 	return func(c *cursor, r *row) {
 		branch := c.long()
 		if branch < 0 || branch >= int64(len(branches)) {
-			c.fail("%s has no union branch %d", want.names[0], branch)
+			c.fail("there is no union branch %d", branch)
 			return
 		}
 		branches[branch](c, r)
@@ -314,12 +319,11 @@ func (c *compiler) partitionValue(node avro.SchemaNode) step {
 		}
 		return func(c *cursor, r *row) { r.partition = appendContent(r.partition, tagBytes, read(c)) }
 	case "union":
-		return c.nullable(node, field{names: []string{"a partition value"}, compile: func(c *compiler, branch avro.SchemaNode) step {
-			if branch.Type == "union" {
-				return c.fail(metadata.ErrCorrupt, "a union in a union")
-			}
-			return c.partitionValue(branch)
-		}})
+		branches := make([]step, len(node.Branches))
+		for i, branch := range node.Branches {
+			branches[i] = c.partitionValue(branch)
+		}
+		return union(branches)
 	default:
 		return c.fail(metadata.ErrUnsupported, "a partition value of type %s", node.Type)
 	}

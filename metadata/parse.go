@@ -28,6 +28,10 @@ func Parse(r io.Reader, limit int64) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
+	// What follows is nobody's business, but a checksum may be wrong.
+	if _, err := io.Copy(io.Discard, bounded); err != nil {
+		return nil, asCorrupt(err)
+	}
 	if err := t.complete(); err != nil {
 		return nil, err
 	}
