@@ -112,11 +112,13 @@ func (c *catalog) discover() <-chan struct{} {
 	return done
 }
 
-// expire makes the next listing due: the catalog has changed.
-func (c *catalog) expire() {
+// missed makes the next listing due: a table that a listing found is gone.
+func (c *catalog) missed(t *table) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.listed = time.Time{}
+	if c.tables[t.key.Identifier] == t {
+		c.listed = time.Time{}
+	}
 }
 
 func (c *catalog) runListing(done chan struct{}) {

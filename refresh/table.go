@@ -149,7 +149,7 @@ func (t *table) settle(measured *measure.Measurement, err error, began time.Time
 	if err != nil {
 		f.failed.Add(1)
 		if errors.Is(err, source.ErrNoTable) && !t.exact {
-			t.catalog.expire()
+			t.catalog.missed(t)
 		}
 		return
 	}
