@@ -181,24 +181,29 @@ func matchGlob(glob, name string) bool {
 }
 
 func matchLevels(pattern, levels []string) bool {
-	for len(pattern) > 0 {
-		if pattern[0] == "**" {
-			for skip := 0; skip <= len(levels); skip++ {
-				if matchLevels(pattern[1:], levels[skip:]) {
-					return true
-				}
+	// What follows the last `**` in the pattern, and the levels it was last tried
+	// on. No other `**` need ever take in more: names come with requests, so long
+	// ones must not cost more than their length.
+	var after, tried []string
+	for len(pattern) > 0 || len(levels) > 0 {
+		if len(pattern) > 0 && pattern[0] == "**" {
+			pattern = pattern[1:]
+			after, tried = pattern, levels
+			continue
+		}
+		if len(pattern) > 0 && len(levels) > 0 {
+			if ok, err := path.Match(pattern[0], levels[0]); err == nil && ok {
+				pattern, levels = pattern[1:], levels[1:]
+				continue
 			}
+		}
+		if len(tried) == 0 {
 			return false
 		}
-		if len(levels) == 0 {
-			return false
-		}
-		if ok, err := path.Match(pattern[0], levels[0]); err != nil || !ok {
-			return false
-		}
-		pattern, levels = pattern[1:], levels[1:]
+		tried = tried[1:]
+		pattern, levels = after, tried
 	}
-	return len(levels) == 0
+	return true
 }
 
 // Properties are a catalog's iceberg-go properties.
@@ -250,13 +255,13 @@ func defaults() *Config {
 	}
 }
 
-// MayMatchIn reports whether some table of a namespace may be covered.
+// MayMatchIn reports whether a glob may cover some table of a namespace.
 func (c *Catalog) MayMatchIn(namespace string) bool {
-	for _, t := range c.Tables {
+	return slices.ContainsFunc(c.Tables, func(t Table) bool {
 		levels := strings.Split(t.Name, ".")
-		if slices.Contains(levels, "**") || matchLevels(levels[:len(levels)-1], strings.Split(namespace, ".")) {
-			return true
+		if last := len(levels) - 1; levels[last] != "**" {
+			levels = levels[:last] // Without that of the table.
 		}
-	}
-	return false
+		return t.IsGlob() && matchLevels(levels, strings.Split(namespace, "."))
+	})
 }

@@ -19,16 +19,26 @@ type decoder struct {
 	errors fieldErrors
 	// lines has the line of every field that the file sets, by path.
 	lines map[string]int
+	// values counts what was decoded.
+	values int
 	// prepare gives a new list element its defaults.
 	prepare func(element any)
 }
 
+// maxValues bounds what aliases of aliases can blow a file up to.
+const maxValues = 100_000
+
 // decode fills target from node. What the file does not set keeps its value.
 func (d *decoder) decode(path string, node *yaml.Node, target reflect.Value) {
+	if d.values++; d.values > maxValues {
+		if d.values == maxValues+1 {
+			d.errors.add(path, node.Line, fmt.Sprintf("with its aliases expanded the file has more than %d values", maxValues))
+		}
+		return
+	}
 	d.lines[path] = node.Line
 	if node.Kind == yaml.AliasNode {
-		d.errors.add(path, node.Line, "YAML aliases are not supported")
-		return
+		node = node.Alias
 	}
 	isNull := node.Kind == yaml.ScalarNode && node.Tag == "!!null"
 	if unmarshaler, ok := target.Addr().Interface().(encoding.TextUnmarshaler); ok {
@@ -104,24 +114,36 @@ func (d *decoder) scalar(path string, node *yaml.Node, set func(text string) err
 }
 
 func (d *decoder) structure(path string, node *yaml.Node, target reflect.Value) {
+	fields := map[string]reflect.Value{}
+	collectFields(target, fields)
+	d.fields(path, node, func(at string, key, value *yaml.Node) {
+		if field, known := fields[key.Value]; known {
+			d.decode(at, value, field)
+		} else {
+			d.errors.add(at, key.Line, "unknown field")
+		}
+	})
+}
+
+// fields visits the fields of a mapping, each once.
+func (d *decoder) fields(path string, node *yaml.Node, visit func(at string, key, value *yaml.Node)) {
 	if node.Kind != yaml.MappingNode {
 		d.errors.add(path, node.Line, "wants fields (name: value)")
 		return
 	}
-	fields := map[string]reflect.Value{}
-	collectFields(target, fields)
 	seen := map[string]bool{}
 	for i := 0; i < len(node.Content); i += 2 {
 		key, value := node.Content[i], node.Content[i+1]
-		field, known := fields[key.Value]
 		switch at := join(path, key.Value); {
-		case !known:
-			d.errors.add(at, key.Line, "unknown field")
+		case key.Kind != yaml.ScalarNode:
+			d.errors.add(path, key.Line, "has a field whose name is not a plain text")
+		case key.Tag == "!!merge":
+			d.errors.add(at, key.Line, "merging is not supported: repeat the fields, or use an alias for the whole value")
 		case seen[key.Value]:
 			d.errors.add(at, key.Line, "is set twice")
 		default:
 			seen[key.Value] = true
-			d.decode(at, value, field)
+			visit(at, key, value)
 		}
 	}
 }
@@ -154,22 +176,12 @@ func (d *decoder) list(path string, node *yaml.Node, target reflect.Value) {
 }
 
 func (d *decoder) textMap(path string, node *yaml.Node, target reflect.Value) {
-	if node.Kind != yaml.MappingNode {
-		d.errors.add(path, node.Line, "wants fields (name: value)")
-		return
-	}
 	target.Set(reflect.MakeMap(target.Type()))
-	for i := 0; i < len(node.Content); i += 2 {
-		key, item := node.Content[i], node.Content[i+1]
-		at := join(path, key.Value)
-		if target.MapIndex(reflect.ValueOf(key.Value)).IsValid() {
-			d.errors.add(at, key.Line, "is set twice")
-			continue
-		}
+	d.fields(path, node, func(at string, key, item *yaml.Node) {
 		value := reflect.New(target.Type().Elem()).Elem()
 		d.decode(at, item, value)
 		target.SetMapIndex(reflect.ValueOf(key.Value), value)
-	}
+	})
 }
 
 func join(path, name string) string {

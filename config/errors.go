@@ -32,7 +32,9 @@ func (e *Error) Error() string { return strings.Join(e.Lines(), "\n") }
 // Lines returns one text a mistake: file, line, field and what is wrong.
 func (e *Error) Lines() []string {
 	sorted := slices.Clone(e.errors)
-	slices.SortStableFunc(sorted, func(a, b fieldError) int { return cmp.Compare(a.line, b.line) })
+	slices.SortStableFunc(sorted, func(a, b fieldError) int {
+		return cmp.Or(cmp.Compare(a.line, b.line), strings.Compare(a.path, b.path))
+	})
 	lines := make([]string, len(sorted))
 	for i, mistake := range sorted {
 		place := e.File

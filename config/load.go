@@ -29,19 +29,15 @@ func Parse(file string, text []byte) (*Config, error) {
 	d := &decoder{lines: map[string]int{}}
 	root, err := parseYAML(text)
 	if err != nil {
-		d.errors.add("", yamlErrorLine(err), err.Error())
+		d.errors = append(d.errors, syntaxError(err))
 		return nil, &Error{File: file, errors: d.errors}
 	}
 	if root != nil {
-		// Catalogs start from the defaults of the file, so those come first,
+		// Tables start from the defaults of the file, so those come first,
 		// wherever the file has them.
-		catalogs := cutField(root, "catalogs")
-		d.prepare = func(any) {}
+		moveLast(root, "catalogs")
+		d.prepare = func(element any) { prepare(element, c.Settings) }
 		d.decode("", root, reflect.ValueOf(c).Elem())
-		if catalogs != nil {
-			d.prepare = func(element any) { prepare(element, c.Settings) }
-			d.decode("catalogs", catalogs, reflect.ValueOf(&c.Catalogs).Elem())
-		}
 	}
 	c.complete()
 	validate(c, d)
@@ -86,35 +82,36 @@ func parseYAML(text []byte) (*yaml.Node, error) {
 	return document.Content[0], nil
 }
 
-// cutField removes a field from a mapping and returns its value. A second field
-// of that name stays, for the decoder to complain about.
-func cutField(node *yaml.Node, name string) *yaml.Node {
+// moveLast moves the fields of this name to the end of a mapping.
+func moveLast(node *yaml.Node, name string) {
 	if node.Kind != yaml.MappingNode {
-		return nil
+		return
 	}
-	var value *yaml.Node
+	var others, named []*yaml.Node
 	for i := 0; i < len(node.Content); i += 2 {
-		if node.Content[i].Value != name {
-			continue
+		if field := node.Content[i : i+2]; field[0].Value == name {
+			named = append(named, field...)
+		} else {
+			others = append(others, field...)
 		}
-		if value != nil {
-			return value
-		}
-		value = node.Content[i+1]
-		rest := append([]*yaml.Node{}, node.Content[:i]...)
-		node.Content = append(rest, node.Content[i+2:]...)
-		i -= 2
 	}
-	return value
+	node.Content = append(others, named...)
 }
 
-var yamlLine = regexp.MustCompile(`line (\d+)`)
+// yamlMessage takes the YAML library's message apart.
+var yamlMessage = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?(.*)$`)
 
-// yamlErrorLine finds the line in the YAML library's message.
-func yamlErrorLine(err error) int {
-	if match := yamlLine.FindStringSubmatch(err.Error()); match != nil {
-		line, _ := strconv.Atoi(match[1])
-		return line
+// unknownAnchor is the message about an alias of nothing. It is not shown: an
+// unquoted secret that starts with an asterisk reads like an alias.
+var unknownAnchor = regexp.MustCompile(`^unknown anchor '.*' referenced$`)
+
+// syntaxError is what the YAML library says of a text that is no YAML.
+func syntaxError(err error) fieldError {
+	match := yamlMessage.FindStringSubmatch(err.Error())
+	if match == nil {
+		return fieldError{message: "is not YAML"}
 	}
-	return 0
+	line, _ := strconv.Atoi(match[1])
+	message := unknownAnchor.ReplaceAllString(match[2], "an alias (*name) has no anchor (&name): quote a text that starts with an asterisk")
+	return fieldError{line: line, message: message}
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"strings"
 )
@@ -32,7 +33,7 @@ func (c *Catalog) ReadSecrets() (Secrets, error) {
 		}
 		secret, err := readSecretFile(file)
 		if err != nil {
-			failures = append(failures, err)
+			failures = append(failures, fmt.Errorf("reading the secret in %s: %w", file, err))
 			return
 		}
 		set(secret)

@@ -1,7 +1,10 @@
 package config
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"net/url"
 	"os"
 	"regexp"
@@ -23,35 +26,39 @@ func (s Secret) String() string {
 	return redacted
 }
 
-// GoString keeps %#v from showing the secret.
-func (s Secret) GoString() string { return fmt.Sprintf("%q", s.String()) }
+// Format implements fmt.Formatter: no verb shows the secret.
+func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
 
-// MarshalYAML implements yaml.Marshaler.
-func (s Secret) MarshalYAML() (any, error) { return s.String(), nil }
+// MarshalText implements encoding.TextMarshaler, for YAML, JSON and others.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // secretKey matches the catalog properties whose values are secrets: the names
-// that iceberg-go, PyIceberg and the Java catalogs use for credentials, and
-// every custom header.
-var secretKey = regexp.MustCompile(`(?i)(^header\.|secret|passw|credential|token|signature|(^|[._-])(sas|api-?key|account-?key|private-?key|json-?key|key)([._-]|$)|connection-?string|authorization)`)
+// that iceberg-go, PyIceberg and the Java catalogs use for credentials.
+var secretKey = regexp.MustCompile(`(?i)(secret|passw|credential|token|signature|(^|[._-])(sas|api-?key|account-?key|private-?key|json-?key|key)([._-]|$)|connection-?string|authorization)`)
+
+// secretFamily matches the properties whose names end in one that the user
+// chooses: a header, an Azure account, or its host.
+var secretFamily = regexp.MustCompile(`(?i)^(header|adls\.sas-token|adls\.connection-string)\.`)
 
 // publicKey matches names that look like secrets and are not: they say where or
 // for how long a token is had, not the token.
-var publicKey = regexp.MustCompile(`(?i)(uri|url|endpoint|server|expires?[a-z-]*|expiration[a-z-]*|refresh[a-z-]*|provider|type|enabled|scope|file)$`)
+var publicKey = regexp.MustCompile(`(?i)[._-](uri|url|endpoint|server|expires?[a-z-]*|expiration[a-z-]*|refresh[a-z-]*|provider|type|enabled|scope|file)$`)
 
 // IsSecretProperty reports whether a catalog property of this name holds a
 // secret. It errs on the side of yes.
 func IsSecretProperty(key string) bool {
-	return strings.HasPrefix(strings.ToLower(key), "header.") || secretKey.MatchString(key) && !publicKey.MatchString(key)
+	return secretFamily.MatchString(key) || secretKey.MatchString(key) && !publicKey.MatchString(key)
 }
 
 // RedactURI removes from a URI what may be secret: the password in its user
 // information and the values of its query.
 func RedactURI(uri string) string {
+	if !strings.ContainsAny(uri, "@?") {
+		return uri
+	}
 	parsed, err := url.Parse(uri)
-	if err != nil {
-		// What cannot be parsed cannot be told apart: keep the scheme alone.
-		scheme, _, _ := strings.Cut(uri, ":")
-		return scheme + ":" + redacted
+	if err != nil || parsed.Opaque != "" {
+		return redacted // What cannot be parsed cannot be told apart.
 	}
 	if _, has := parsed.User.Password(); !has && parsed.RawQuery == "" {
 		return uri
@@ -74,15 +81,20 @@ func RedactURI(uri string) string {
 }
 
 // readSecretFile returns the text of a secret's file without surrounding
-// white space. Its errors name the file and never its content.
+// white space. Its errors do not name the file: by mistake the secret itself may
+// stand for its path.
 func readSecretFile(path string) (string, error) {
 	text, err := os.ReadFile(path)
+	var inPath *fs.PathError
+	if errors.As(err, &inPath) {
+		return "", inPath.Err
+	}
 	if err != nil {
-		return "", fmt.Errorf("reading a secret: %w", err)
+		return "", err
 	}
 	secret := strings.TrimSpace(string(text))
 	if secret == "" {
-		return "", fmt.Errorf("reading a secret: %s is empty", path)
+		return "", errors.New("the file is empty")
 	}
 	return secret, nil
 }

@@ -170,12 +170,16 @@ func (v validator) catalogSecrets(at string, c *Catalog) {
 			continue
 		}
 		if !slices.Contains(s.kinds, c.Type) {
-			v.fail(at+"."+s.name, "is not for catalogs of type %s", c.Type)
+			name := s.name
+			if s.secret == "" {
+				name += secretFileSuffix
+			}
+			v.fail(at+"."+name, "is not for catalogs of type %s", c.Type)
 		}
 		if s.secret != "" && s.file != "" {
-			v.fail(at+"."+s.name+"_file", "stands beside %s: give one of the two", s.name)
+			v.fail(at+"."+s.name+secretFileSuffix, "stands beside %s: give one of the two", s.name)
 		}
-		v.secretFile(at+"."+s.name+"_file", s.file)
+		v.secretFile(at+"."+s.name+secretFileSuffix, s.file)
 	}
 	for key, value := range c.Properties {
 		name, isFile := strings.CutSuffix(key, secretFileSuffix)
@@ -194,7 +198,7 @@ func (v validator) secretFile(at, file string) {
 		return
 	}
 	if _, err := readSecretFile(file); err != nil {
-		v.fail(at, "%v", err)
+		v.fail(at, "cannot be read: %v", err)
 	}
 }
 
@@ -209,8 +213,7 @@ func (v validator) table(at string, kind CatalogType, t Table) {
 	}
 	if t.IsGlob() {
 		v.glob(at+".name", t.Name)
-	}
-	if !t.IsGlob() && !strings.Contains(t.Name, ".") {
+	} else if !strings.Contains(t.Name, ".") {
 		v.fail(at+".name", "wants namespace.table")
 	}
 	switch {
@@ -226,8 +229,11 @@ func (v validator) table(at string, kind CatalogType, t Table) {
 func (v validator) glob(at, glob string) {
 	for _, level := range strings.Split(glob, ".") {
 		if _, err := path.Match(level, ""); err != nil || level == "" {
-			v.fail(at, "%q is not a glob", glob)
+			v.fail(at, "is not a glob")
 			return
 		}
+	}
+	if !strings.Contains(glob, ".") && glob != "**" {
+		v.fail(at, "matches no table: wants namespace.table, or ** for every table")
 	}
 }

@@ -3,10 +3,13 @@
 package logging
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-kit/log"
 	"github.com/go-kit/log/level"
@@ -49,11 +52,13 @@ type redactor struct {
 var query = regexp.MustCompile(`(\w+://[^\s"'?]+)\?[^\s"']+`)
 
 // userinfo matches the password in a URL.
-var userinfo = regexp.MustCompile(`(\w+://[^\s"'/@:]*):[^\s"'/@]+@`)
+var userinfo = regexp.MustCompile(`(\w+://[^\s"'/@:]*):[^\s"'/]+@`)
 
 // Log implements log.Logger.
 func (r *redactor) Log(keyvals ...any) error {
-	secrets := r.secrets()
+	secrets := slices.Clone(r.secrets())
+	// A secret that begins another one must not leave the rest of that one.
+	slices.SortFunc(secrets, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	clean := make([]any, len(keyvals))
 	for i, value := range keyvals {
 		clean[i] = value
@@ -69,12 +74,12 @@ func plainText(value any) (string, bool) {
 	switch v := value.(type) {
 	case string:
 		return v, true
-	case error:
-		return v.Error(), true
-	case level.Value, log.Valuer, bool, int, int64, uint64, float64:
+	case nil, level.Value, bool, int, int64, uint64, float64:
 		return "", false
+	case time.Time:
+		return v.Format(time.RFC3339Nano), true
 	default:
-		return fmt.Sprint(v), true
+		return fmt.Sprint(v), true // Which also gets over methods that panic.
 	}
 }
 
