@@ -8,10 +8,12 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 
-	// The drivers "pgx" and "sqlite".
+	// The driver "pgx".
 	_ "github.com/jackc/pgx/v5/stdlib"
-	_ "modernc.org/sqlite"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/iceberg-exporter/iceberg_exporter/config"
 	"github.com/iceberg-exporter/iceberg_exporter/fileio"
@@ -28,11 +30,13 @@ type sqlCatalog struct {
 	db     *sql.DB
 	files  *fileio.Storage
 	limits Limits
-	// name is the catalog's name in the database.
-	name string
+	// configured is the catalog's name in the configuration.
+	configured string
+	// name is the catalog's name in the database, once it is known.
+	name atomic.Pointer[string]
 }
 
-func openSQL(ctx context.Context, env environment) (catalog, error) {
+func openSQL(_ context.Context, env environment) (catalog, error) {
 	driver, source, err := dataSource(env.config, env.secrets.Credential)
 	if err != nil {
 		return nil, err
@@ -41,12 +45,15 @@ func openSQL(ctx context.Context, env environment) (catalog, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &sqlCatalog{db: db, files: env.storage(), limits: env.limits}
-	if c.name, err = c.findName(ctx, env); err != nil {
-		return nil, errors.Join(err, c.close())
+	c := &sqlCatalog{db: db, files: env.storage(), limits: env.limits, configured: env.config.Name}
+	if name, ok := env.properties()[catalogNameProperty]; ok {
+		c.name.Store(&name)
 	}
 	return c, nil
 }
+
+// sqliteBusy waits for a writer's lock, in milliseconds, rather than fail at once.
+const sqliteBusy = "busy_timeout(5000)"
 
 // dataSource translates PyIceberg's URI (SQLAlchemy's) to Go's drivers.
 func dataSource(c *config.Catalog, password string) (driver, source string, err error) {
@@ -59,6 +66,9 @@ func dataSource(c *config.Catalog, password string) (driver, source string, err 
 			return "", "", errors.New("the query of the uri cannot be parsed")
 		}
 		values.Set("mode", "ro")
+		if !values.Has("_pragma") {
+			values.Set("_pragma", sqliteBusy) // A writer locks the database for a moment.
+		}
 		return "sqlite", "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + values.Encode(), nil
 	}
 	parsed, err := url.Parse("postgresql:" + rest)
@@ -72,15 +82,16 @@ func dataSource(c *config.Catalog, password string) (driver, source string, err 
 }
 
 // findName returns the catalog's name in the database. A database that holds
-// one catalog needs no name.
-func (c *sqlCatalog) findName(ctx context.Context, env environment) (string, error) {
-	if name, ok := env.properties()[catalogNameProperty]; ok {
-		return name, nil
+// one catalog needs no name; while it holds no table at all, the name is not
+// known yet.
+func (c *sqlCatalog) findName(ctx context.Context) (string, error) {
+	if name := c.name.Load(); name != nil {
+		return *name, nil
 	}
 	var names []string
 	rows, err := c.db.QueryContext(ctx, `SELECT DISTINCT catalog_name FROM iceberg_tables`)
 	if err != nil {
-		return "", fmt.Errorf("looking into the catalog's database: %w", err)
+		return "", fmt.Errorf("looking into the catalog's database: %w", sqlError(err))
 	}
 	defer rows.Close()
 	for rows.Next() {
@@ -94,19 +105,35 @@ func (c *sqlCatalog) findName(ctx context.Context, env environment) (string, err
 		return "", err
 	}
 	switch {
-	case slices.Contains(names, env.config.Name) || len(names) == 0:
-		return env.config.Name, nil
+	case len(names) == 0:
+		return c.configured, nil
+	case slices.Contains(names, c.configured):
+		c.name.Store(&c.configured)
 	case len(names) == 1:
-		return names[0], nil
+		c.name.Store(&names[0])
 	default:
-		return "", fmt.Errorf("the database holds the catalogs %q and none named %q: set properties.%s", names, env.config.Name, catalogNameProperty)
+		return "", fmt.Errorf("the database holds the catalogs %q and none named %q: set properties.%s", names, c.configured, catalogNameProperty)
 	}
+	return *c.name.Load(), nil
+}
+
+// sqlError says what to do about an error that does not.
+func sqlError(err error) error {
+	var failed *sqlite.Error
+	if errors.As(err, &failed) && failed.Code() == sqlite3.SQLITE_READONLY_DIRECTORY {
+		return fmt.Errorf("%w: its journal is a write-ahead log, for which a reader creates files beside it; let the exporter do that, or add ?immutable=1 to the uri of a database that nobody writes", err)
+	}
+	return err
 }
 
 func (c *sqlCatalog) list(ctx context.Context, wanted func(string) bool) ([]Identifier, error) {
 	// Views have no row with a metadata location of a table in the databases of
 	// PyIceberg; those of iceberg-go say what they are in iceberg_type.
-	rows, err := c.db.QueryContext(ctx, `SELECT * FROM iceberg_tables WHERE catalog_name = $1 ORDER BY table_namespace, table_name`, c.name)
+	name, err := c.findName(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := c.db.QueryContext(ctx, `SELECT * FROM iceberg_tables WHERE catalog_name = $1 ORDER BY table_namespace, table_name`, name)
 	if err != nil {
 		return nil, err
 	}
@@ -140,10 +167,14 @@ func (c *sqlCatalog) list(ctx context.Context, wanted func(string) bool) ([]Iden
 }
 
 func (c *sqlCatalog) locate(ctx context.Context, id Identifier) (*Table, error) {
+	name, err := c.findName(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var file sql.NullString
-	err := c.db.QueryRowContext(ctx,
+	err = c.db.QueryRowContext(ctx,
 		`SELECT metadata_location FROM iceberg_tables WHERE catalog_name = $1 AND table_namespace = $2 AND table_name = $3`,
-		c.name, id.Namespace, id.Name).Scan(&file)
+		name, id.Namespace, id.Name).Scan(&file)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && file.String == "" {
 		return nil, ErrNoTable
 	}
