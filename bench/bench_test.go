@@ -32,6 +32,15 @@ const (
 func large(b *testing.B) *bench.Table {
 	b.Helper()
 	t := &bench.Table{Directory: filepath.Join(os.TempDir(), "iceberg_exporter_bench", "large")}
+	earlier, err := filepath.Glob(filepath.Join(t.Directory, "metadata", "v*"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, file := range earlier {
+		if err := os.Remove(file); err != nil {
+			b.Fatal(err)
+		}
+	}
 	for range manifests {
 		if err := t.Append(filesPerManifest); err != nil {
 			b.Fatal(err)

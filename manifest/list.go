@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/iceberg-exporter/iceberg_exporter/metadata"
 )
@@ -37,6 +38,12 @@ type File struct {
 	// SequenceNumber is what entries of the manifest that carry none were
 	// committed with; 0 in v1.
 	SequenceNumber int64
+	// Counted is whether the list tells how many entries the manifest has. v1
+	// lists may not.
+	Counted bool
+	// LiveFiles and DeletedFiles are the entries for files that the table has,
+	// and for files that the manifest's own commit removed.
+	LiveFiles, DeletedFiles int64
 }
 
 func listFields() []field {
@@ -46,6 +53,9 @@ func listFields() []field {
 		{id: 502, names: []string{"partition_spec_id"}, required: true, compile: long(slotSpecID)},
 		{id: 517, names: []string{"content"}, compile: long(slotContent)},
 		{id: 515, names: []string{"sequence_number"}, compile: long(slotSequenceNumber)},
+		{id: 504, names: []string{"added_files_count", "added_data_files_count"}, compile: long(slotAddedFiles)},
+		{id: 505, names: []string{"existing_files_count", "existing_data_files_count"}, compile: long(slotExistingFiles)},
+		{id: 506, names: []string{"deleted_files_count", "deleted_data_files_count"}, compile: long(slotDeletedFiles)},
 		{id: 519, names: []string{"key_metadata"}, compile: text(slotKeyMetadata)},
 	}
 }
@@ -94,6 +104,15 @@ func listed(entry *row) (File, error) {
 	}
 	if f.Path == "" || f.Length < 0 || f.Length > maxExact {
 		return f, fmt.Errorf("%w: manifest %q of length %d", metadata.ErrCorrupt, f.Path, f.Length)
+	}
+	added, existing, deleted := entry.slots[slotAddedFiles], entry.slots[slotExistingFiles], entry.slots[slotDeletedFiles]
+	if added.set && existing.set && deleted.set {
+		f.Counted, f.LiveFiles, f.DeletedFiles = true, added.long+existing.long, deleted.long
+	}
+	for _, count := range []int64{added.long, existing.long, deleted.long} {
+		if count < 0 || count > math.MaxInt32 {
+			return f, fmt.Errorf("%w: manifest %q of %d files", metadata.ErrCorrupt, f.Path, count)
+		}
 	}
 	switch content := entry.slots[slotContent].long; content {
 	case int64(Data), int64(Deletes):

@@ -2,7 +2,9 @@ package manifest
 
 import (
 	"encoding/binary"
+	"iter"
 	"math"
+	"strings"
 )
 
 // PartitionField is a field of a manifest's partition tuples, as the manifest's
@@ -37,6 +39,11 @@ const (
 	tagFalse = 'u'
 )
 
+// NullPartition is the tuple of as many nulls.
+func NullPartition(fields int) Partition {
+	return Partition(strings.Repeat(string(rune(tagNull)), fields))
+}
+
 func appendInt(form []byte, v int64) []byte {
 	return binary.AppendVarint(append(form, tagInt), v)
 }
@@ -65,6 +72,32 @@ func canonicalDecimal(unscaled []byte) []byte {
 		unscaled = unscaled[1:]
 	}
 	return unscaled
+}
+
+// Fields are the tuple's values, each as a tuple of its own. A null one equals
+// NullPartition(1).
+func (p Partition) Fields() iter.Seq[Partition] {
+	return func(yield func(Partition) bool) {
+		for rest := p; rest != ""; {
+			n := 1
+			switch rest[0] {
+			case tagInt:
+				for rest[n] >= 0x80 {
+					n++
+				}
+				n++
+			case tagFloat:
+				n += 8
+			case tagText, tagBytes:
+				length, digits := binary.Uvarint([]byte(rest[1:min(len(rest), 1+binary.MaxVarintLen64)]))
+				n += digits + int(length)
+			}
+			if !yield(rest[:n]) {
+				return
+			}
+			rest = rest[n:]
+		}
+	}
 }
 
 // Values returns the tuple's values in the order of its fields: nil, int64,

@@ -56,9 +56,14 @@ const (
 	slotUpperPath
 	slotReferencedFile
 	slotContentSize
+	slotSplits
+	slotLastSplit
 	slotManifestPath
 	slotManifestLength
 	slotSpecID
+	slotAddedFiles
+	slotExistingFiles
+	slotDeletedFiles
 	slotKeyMetadata
 	slotCount
 )
@@ -268,6 +273,30 @@ func bound(column int64, to slot) func(*compiler, avro.SchemaNode) step {
 					r.slots[to] = value{set: true, bytes: bytes}
 				}
 			})
+		}
+	}
+}
+
+// offsets compiles a list of offsets to their number and the last of them. The
+// number is 0 where they do not ascend.
+func offsets(number, last slot) func(*compiler, avro.SchemaNode) step {
+	return func(c *compiler, node avro.SchemaNode) step {
+		if node.Type != "array" || node.Items == nil || c.resolve(*node.Items).Type != "long" {
+			skip := c.skip(node)
+			return func(c *cursor, _ *row) { skip(c) }
+		}
+		return func(c *cursor, r *row) {
+			var count, previous int64
+			ascending := true
+			c.blocks(func(c *cursor) {
+				offset := c.long()
+				ascending = ascending && (count == 0 || offset > previous)
+				count, previous = count+1, offset
+			})
+			if ascending {
+				r.slots[number] = value{set: true, long: count}
+				r.slots[last] = value{set: true, long: previous}
+			}
 		}
 	}
 }

@@ -39,7 +39,9 @@ func entryFields(content Content) []field {
 		{id: 103, names: []string{"record_count"}, required: true, compile: long(slotRows)},
 		{id: 104, names: []string{"file_size_in_bytes"}, required: true, compile: long(slotSize)},
 	}
-	if content == Deletes {
+	if content == Data {
+		file = append(file, field{id: 132, names: []string{"split_offsets"}, compile: offsets(slotSplits, slotLastSplit)})
+	} else {
 		file = append(file,
 			field{id: 125, names: []string{"lower_bounds"}, compile: bound(filePathColumn, slotLowerPath)},
 			field{id: 128, names: []string{"upper_bounds"}, compile: bound(filePathColumn, slotUpperPath)},
@@ -123,6 +125,10 @@ func (b *recordBuilder) add(entry *row) error {
 	}
 	if kind == PositionDeletes || kind == DeletionVector {
 		e.Referenced = referenced(entry)
+	}
+	// Offsets that go beyond the file are not believed, as in Iceberg's BaseFile.
+	if kind == DataFile && entry.slots[slotLastSplit].long < e.Size {
+		e.Splits = uint8(min(entry.slots[slotSplits].long, MaxSplits))
 	}
 	b.record.add(e)
 	return nil

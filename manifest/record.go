@@ -36,6 +36,7 @@ type Record struct {
 	partition  column[uint32]
 	sequence   column[int64]
 	referenced column[uint64]
+	splits     column[uint8]
 	// partitions are the distinct partition tuples; the partition column
 	// points into it.
 	partitions []Partition
@@ -58,7 +59,13 @@ type Entry struct {
 	// Referenced is the path hash of the only data file that a delete file
 	// applies to, or 0 where it may apply to several.
 	Referenced uint64
+	// Splits is in how many pieces (row groups, stripes) a data file can be
+	// read, at most MaxSplits. It is 0 where the manifest does not tell.
+	Splits uint8
 }
+
+// MaxSplits stands for that many pieces or more.
+const MaxSplits = 255
 
 // Len is the number of live files.
 func (r *Record) Len() int { return r.length }
@@ -68,6 +75,7 @@ func (r *Record) Entry(i int) Entry {
 	return Entry{
 		PathHash: r.pathHash.at(i), Size: r.size.at(i), Rows: r.rows.at(i), Kind: r.kind.at(i),
 		Partition: int(r.partition.at(i)), SequenceNumber: r.sequence.at(i), Referenced: r.referenced.at(i),
+		Splits: r.splits.at(i),
 	}
 }
 
@@ -77,7 +85,7 @@ func (r *Record) Partitions() []Partition { return r.partitions }
 // Bytes is the memory that the record holds.
 func (r *Record) Bytes() int64 {
 	total := int64(unsafe.Sizeof(*r)) + r.pathHash.bytes() + r.size.bytes() + r.rows.bytes() + r.kind.bytes() +
-		r.partition.bytes() + r.sequence.bytes() + r.referenced.bytes()
+		r.partition.bytes() + r.sequence.bytes() + r.referenced.bytes() + r.splits.bytes()
 	for _, p := range r.partitions {
 		total += int64(unsafe.Sizeof(p)) + int64(len(p))
 	}
@@ -96,6 +104,7 @@ func (r *Record) add(e Entry) {
 	r.partition.put(n, uint32(e.Partition))
 	r.sequence.put(n, e.SequenceNumber)
 	r.referenced.put(n, e.Referenced)
+	r.splits.put(n, e.Splits)
 	r.length++
 }
 
@@ -107,6 +116,7 @@ func (r *Record) trim() {
 	r.partition.trim()
 	r.sequence.trim()
 	r.referenced.trim()
+	r.splits.trim()
 	r.partitions = append(make([]Partition, 0, len(r.partitions)), r.partitions...)
 }
 
