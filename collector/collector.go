@@ -45,6 +45,7 @@ func NewTables(snapshot func() refresh.Snapshot) *Tables {
 		newDeleteFiles(describe(PerTable, "Delete files of the current snapshot")),
 		newMetadataFiles(describe(PerTable, "Metadata")),
 		newHistory(describe(PerTable, "History")),
+		newPredictions(describe(PerTable, "What maintenance would do")),
 	}
 	return c
 }

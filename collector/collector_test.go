@@ -43,7 +43,7 @@ func measured(t *testing.T, key refresh.Key) refresh.Table {
 	return refresh.Table{
 		Key: key, Settings: settings(t), Up: true, Refreshed: true, Duration: time.Second, LastSuccess: now,
 		Measurement: &measure.Measurement{
-			MetadataBytes: &size, Info: layout.MeasureInfo(m), History: layout.MeasureHistory(m),
+			MetadataBytes: &size, Snapshots: m, Info: layout.MeasureInfo(m), History: layout.MeasureHistory(m),
 			Layout: &layout.Layout{
 				DataFiles: 2, DataBytes: 10, MinBytes: 4, MaxBytes: 6, SmallDataFiles: 1, Partitions: 1, SizeBuckets: [10]int64{2},
 				WorstPartitions: []layout.Partition{{Name: "p=1", DataFiles: 2, DataBytes: 10}},
@@ -110,7 +110,7 @@ func TestAbsent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	empty.Measurement = &measure.Measurement{Info: layout.MeasureInfo(m), History: layout.MeasureHistory(m), Layout: &layout.Layout{}}
+	empty.Measurement = &measure.Measurement{Snapshots: m, Info: layout.MeasureInfo(m), History: layout.MeasureHistory(m), Layout: &layout.Layout{}}
 	absent := []string{
 		"iceberg_table_data_file_average_bytes", "iceberg_table_data_file_min_bytes", "iceberg_table_data_file_max_bytes", "iceberg_table_small_data_file_ratio",
 		"iceberg_table_current_snapshot_timestamp_seconds", "iceberg_table_snapshot_age_seconds", "iceberg_table_oldest_snapshot_timestamp_seconds",

@@ -31,6 +31,26 @@ func TestReadList(t *testing.T) {
 	}
 }
 
+func TestReadListCounts(t *testing.T) {
+	schema := `{"type": "record", "name": "manifest_file", "fields": [
+		{"name": "manifest_path", "type": "string", "field-id": 500}, {"name": "manifest_length", "type": "long", "field-id": 501},
+		{"name": "partition_spec_id", "type": "int", "field-id": 502}, {"name": "added_files_count", "type": ["null", "int"], "field-id": 504},
+		{"name": "existing_files_count", "type": ["null", "int"], "field-id": 505}, {"name": "deleted_files_count", "type": ["null", "int"], "field-id": 506}]}`
+	counts := func(added, existing, deleted any) values {
+		return values{"manifest_path": "m", "manifest_length": 10, "partition_spec_id": 0, "added_files_count": added, "existing_files_count": existing, "deleted_files_count": deleted}
+	}
+	files, err := manifest.ReadList(bytes.NewReader(encode(t, schema, nil, nil, counts(1, 2, 4), counts(0, 0, 0), counts(1, 2, nil))))
+	want := []manifest.File{
+		{Path: "m", Length: 10, Counted: true, LiveFiles: 3, DeletedFiles: 4}, {Path: "m", Length: 10, Counted: true}, {Path: "m", Length: 10},
+	}
+	if err != nil || !reflect.DeepEqual(files, want) {
+		t.Errorf("got %+v, %v", files, err)
+	}
+	if _, err := manifest.ReadList(bytes.NewReader(encode(t, schema, nil, nil, counts(1, -2, 4)))); !errors.Is(err, metadata.ErrCorrupt) {
+		t.Errorf("a negative count: %v", err)
+	}
+}
+
 func TestReadListV1(t *testing.T) {
 	schema := `{"type": "record", "name": "manifest_file", "fields": [
 		{"name": "manifest_path", "type": "string", "field-id": 500}, {"name": "manifest_length", "type": "long", "field-id": 501},

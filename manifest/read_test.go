@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -122,6 +123,52 @@ func TestReadRecord(t *testing.T) {
 	}
 	if f := record.PartitionFields; len(f) != 1 || f[0].ID != 1000 || f[0].Name != "p" {
 		t.Errorf("partition fields: %+v", f)
+	}
+}
+
+// TestReadSplits: offsets of row groups are believed where they make sense.
+func TestReadSplits(t *testing.T) {
+	schema := entrySchema(`["null", "int"]`, "", `, {"name": "split_offsets", "type": ["null", {"type": "array", "items": "long"}], "field-id": 132}`)
+	ascending := make([]int64, 300)
+	for i := range ascending {
+		ascending[i] = int64(i)
+	}
+	for name, c := range map[string]struct {
+		offsets any
+		size    int
+		want    uint8
+	}{
+		"none": {nil, 100, 0}, "of none": {[]int64{}, 100, 0}, "one": {[]int64{4}, 100, 1}, "three": {[]int64{4, 50, 99}, 100, 3},
+		"not ascending": {[]int64{4, 50, 50}, 100, 0}, "beyond the file": {[]int64{4, 100}, 100, 0}, "more than are counted": {ascending, 1000, manifest.MaxSplits},
+	} {
+		entry := dataFile("a", 1, values{"split_offsets": c.offsets, "file_size_in_bytes": c.size})
+		record := read(t, encode(t, schema, nil, nil, entry), manifest.File{})
+		if got := record.Entry(0).Splits; got != c.want {
+			t.Errorf("%s: got %d, want %d", name, got, c.want)
+		}
+	}
+}
+
+func TestPartitionFields(t *testing.T) {
+	for partition, fieldValues := range map[string][]any{
+		`["null", "long"]`:    {int64(-1), int64(63), int64(64), int64(math.MinInt64)},
+		`["null", "string"]`:  {"", "n", strings.Repeat("x", 200)},
+		`["null", "double"]`:  {1.5},
+		`["null", "boolean"]`: {true, false},
+		`["null", "bytes"]`:   {[]byte{0x80, 0xff}},
+	} {
+		for _, value := range fieldValues {
+			schema := strings.Replace(entrySchema(partition, "", ""), `{"name": "p"`, `{"name": "q", "field-id": 1001, "type": `+partition+`}, {"name": "p"`, 1)
+			entry := dataFile("a", value, values{"partition": values{"q": nil, "p": value}})
+			tuple := read(t, encode(t, schema, nil, nil, entry), manifest.File{}).Partitions()[0]
+			fields := slices.Collect(tuple.Fields())
+			if len(fields) != 2 || fields[0] != manifest.NullPartition(1) || !reflect.DeepEqual(fields[1].Values(), []any{value}) {
+				t.Errorf("%s %v: %q", partition, value, fields)
+			}
+		}
+	}
+	if got := manifest.NullPartition(2).Values(); !reflect.DeepEqual(got, []any{nil, nil}) {
+		t.Errorf("got %v", got)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/iceberg-exporter/iceberg_exporter/config"
 	"github.com/iceberg-exporter/iceberg_exporter/layout"
+	"github.com/iceberg-exporter/iceberg_exporter/maintenance"
 	"github.com/iceberg-exporter/iceberg_exporter/manifest"
 	"github.com/iceberg-exporter/iceberg_exporter/metadata"
 	"github.com/iceberg-exporter/iceberg_exporter/source"
@@ -27,6 +28,10 @@ type Measurement struct {
 	Info          layout.Info
 	Layout        *layout.Layout
 	History       *layout.History
+	// Prediction is what the procedures that rewrite files would do.
+	Prediction maintenance.Prediction
+	// Snapshots is the table's lineage, for what changes as time goes by.
+	Snapshots *metadata.Table
 }
 
 // Catalog is a catalog to measure tables of.
@@ -103,6 +108,8 @@ func (m *Measurer) measure(ctx context.Context, catalog *Catalog, table *source.
 		Info:          layout.MeasureInfo(read.Table),
 		Layout:        measured,
 		History:       layout.MeasureHistory(read.Table),
+		Prediction:    maintenance.Predict(read.Table, files, records),
+		Snapshots:     read.Lineage(),
 	}, nil
 }
 

@@ -190,6 +190,20 @@ func (t *Table) Snapshot(id SnapshotID) (Snapshot, bool) {
 	return t.Snapshots[i], true
 }
 
+// Lineage returns what tells which snapshots a table keeps, and no more of it:
+// the ids, parents and times of its snapshots, its references and properties.
+// It is what is worth keeping of a table that has been measured.
+func (t *Table) Lineage() *Table {
+	kept := &Table{
+		FormatVersion: t.FormatVersion, Properties: t.Properties, CurrentSnapshotID: t.CurrentSnapshotID, Refs: t.Refs,
+		Snapshots: make([]Snapshot, len(t.Snapshots)), snapshots: t.snapshots,
+	}
+	for i, s := range t.Snapshots {
+		kept.Snapshots[i] = Snapshot{ID: s.ID, ParentID: s.ParentID, TimestampMs: s.TimestampMs, Operation: s.Operation}
+	}
+	return kept
+}
+
 // Current returns the current snapshot of main, and whether there is one.
 func (t *Table) Current() (Snapshot, bool) {
 	if t.CurrentSnapshotID == nil {

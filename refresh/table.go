@@ -18,8 +18,9 @@ import (
 type Table struct {
 	Key      Key
 	Settings config.Settings
-	// Up is whether the last refresh succeeded.
-	Up bool
+	// Up is whether the last refresh succeeded, and Err why it did not.
+	Up  bool
+	Err error
 	// Refreshed is whether there was a refresh at all, of this Duration.
 	Refreshed bool
 	Duration  time.Duration
@@ -145,7 +146,7 @@ func (t *table) settle(measured *measure.Measurement, err error, began time.Time
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := f.now()
-	t.last.Refreshed, t.last.Duration, t.last.Up = true, now.Sub(began), err == nil
+	t.last.Refreshed, t.last.Duration, t.last.Up, t.last.Err = true, now.Sub(began), err == nil, err
 	if err != nil {
 		f.failed.Add(1)
 		if errors.Is(err, source.ErrNoTable) && !t.exact {

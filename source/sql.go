@@ -127,12 +127,12 @@ func sqlError(err error) error {
 }
 
 func (c *sqlCatalog) list(ctx context.Context, wanted func(string) bool) ([]Identifier, error) {
-	// Views have no row with a metadata location of a table in the databases of
-	// PyIceberg; those of iceberg-go say what they are in iceberg_type.
 	name, err := c.findName(ctx)
 	if err != nil {
 		return nil, err
 	}
+	// Views have no row with a metadata location of a table in the databases of
+	// PyIceberg; those of iceberg-go say what they are in iceberg_type.
 	rows, err := c.db.QueryContext(ctx, `SELECT * FROM iceberg_tables WHERE catalog_name = $1 ORDER BY table_namespace, table_name`, name)
 	if err != nil {
 		return nil, err

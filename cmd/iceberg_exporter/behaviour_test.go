@@ -325,3 +325,30 @@ func TestHostileTables(t *testing.T) {
 		t.Log(p.log)
 	}
 }
+
+// TestCheck: the check command prints cards and tells by its status.
+func TestCheck(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.yml")
+	configuration := strings.ReplaceAll(sampleConfiguration, "testdata/warehouse", filepath.Join(repository(t), "testdata", "warehouse"))
+	if err := os.WriteFile(file, []byte(configuration), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args   []string
+		status int
+		output string
+	}{
+		{[]string{"sample.sales.orders"}, 0, "within its limits"},
+		{[]string{"sample.sales.orders", "sample.streaming.clicks"}, 1, "CALL sample.system.rewrite_data_files(table => 'streaming.clicks');"},
+		{nil, 1, "sample.lab.empty"},
+		{[]string{"--output=json", "sample.sales.orders"}, 0, `"table": "orders"`},
+		{[]string{"sample.sales.no_such"}, 1, "not measured"},
+		{[]string{"other.sales.orders"}, 2, "covers no table"},
+		{[]string{"--output=yaml"}, 2, "must be one of"},
+	} {
+		output, status := program(t, append([]string{"check", "--config.file=" + file, "--log.level=error"}, c.args...)...)
+		if status != c.status || !strings.Contains(output, c.output) || strings.Contains(output, "\x1b[") {
+			t.Errorf("%q: status %d: %s", c.args, status, output)
+		}
+	}
+}

@@ -44,7 +44,16 @@ type flags struct {
 	logLevel      string
 	logFormat     string
 	web           *toolkit.FlagConfig
+	// tables and output are the check command's.
+	tables []string
+	output string
 }
+
+// The commands of the program.
+const (
+	serveCommand = "serve"
+	checkCommand = "check"
+)
 
 func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
@@ -53,13 +62,14 @@ func main() {
 // run is the program; it returns the exit status.
 func run(args []string, stdout, stderr io.Writer) int {
 	f, app := defineFlags(stdout, stderr)
-	if _, err := app.Parse(args); err != nil {
+	command, err := app.Parse(args)
+	if err != nil {
 		fmt.Fprintf(stderr, "%s: %v, try --help\n", name, err)
 		return 2
 	}
 	c, err := config.Load(f.configFile)
 	if f.configCheck {
-		return check(f.configFile, err, stdout, stderr)
+		return checkConfig(f.configFile, err, stdout, stderr)
 	}
 	if err != nil {
 		fmt.Fprintln(stderr, err)
@@ -78,6 +88,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if err := e.start(c, f, logger); err != nil {
 		level.Error(logger).Log("msg", "starting", "err", err)
 		return 1
+	}
+	if command == checkCommand {
+		return e.check(f, stdout, stderr)
 	}
 	level.Info(logger).Log("msg", "starting", "version", version.Info(), "build", version.BuildContext())
 	return e.serve(f, slogger)
@@ -99,11 +112,15 @@ func defineFlags(stdout, stderr io.Writer) (*flags, *kingpin.Application) {
 	app.Flag("log.level", "Least severe messages that are logged.").Default("info").EnumVar(&f.logLevel, logging.Levels()...)
 	app.Flag("log.format", "Format of log messages.").Default("logfmt").EnumVar(&f.logFormat, logging.Formats()...)
 	f.web = kingpinflag.AddFlags(app, defaultAddress)
+	app.Command(serveCommand, "Serve metrics; what is done without a command.").Default()
+	check := app.Command(checkCommand, "Print the index card of tables, with the commands to mend what is over its limit; exit with 1 when a limit is crossed.")
+	check.Flag("output", "Form of the cards: text, or json for scripts.").Default("text").EnumVar(&f.output, "text", "json")
+	check.Arg("table", "Tables as catalog.namespace.table; all that are configured by default.").StringsVar(&f.tables)
 	return f, app
 }
 
-// check tells what --config.check found.
-func check(file string, err error, stdout, stderr io.Writer) int {
+// checkConfig tells what --config.check found.
+func checkConfig(file string, err error, stdout, stderr io.Writer) int {
 	if err != nil {
 		fmt.Fprintln(stderr, err)
 		return 1
