@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/twmb/avro"
@@ -107,7 +108,7 @@ func Manifest(number, files int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	random := rand.New(rand.NewPCG(uint64(number), 1))
+	random := rand.New(rand.NewPCG(uint64(number), 1)) //nolint:gosec // The same manifest for the same number.
 	snapshot := int64(number + 1)
 	var entries []any
 	for i := range files {
@@ -171,7 +172,7 @@ func (t *Table) Append(files int) error {
 		if content, err = Manifest(number, files); err != nil {
 			return err
 		}
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 			return err
 		}
 		if err := os.WriteFile(path, content, 0o644); err != nil { //nolint:gosec // Nothing secret.
@@ -192,8 +193,8 @@ func (t *Table) Commit() error {
 		return err
 	}
 	var entries []any
-	for i := len(t.manifests) - 1; i >= 0; i-- {
-		entries = append(entries, t.manifests[i])
+	for _, v := range slices.Backward(t.manifests) {
+		entries = append(entries, v)
 	}
 	content, err := container(schema, map[string][]byte{"format-version": []byte("2")}, entries)
 	if err != nil {

@@ -125,10 +125,10 @@ func (w *writer) measureFirst() []Figure {
 		return figures
 	}
 	enough := l.DataFiles >= minFiles
-	average := Figure{Name: "average size", Unit: Bytes, Value: value(float64(l.DataBytes) / float64(l.DataFiles)), AtLeast: true}
+	average := Figure{Name: "average size", Unit: Bytes, Value: new(float64(l.DataBytes) / float64(l.DataFiles)), AtLeast: true}
 	return append(figures,
 		w.limited(average, "average_file_size_bytes", enough),
-		w.atMost(Figure{Name: "small files", Unit: Ratio, Value: value(float64(l.SmallDataFiles) / float64(l.DataFiles))}, "small_file_ratio", enough))
+		w.atMost(Figure{Name: "small files", Unit: Ratio, Value: new(float64(l.SmallDataFiles) / float64(l.DataFiles))}, "small_file_ratio", enough))
 }
 
 func (w *writer) fixTheWriter() []Figure {
@@ -136,7 +136,7 @@ func (w *writer) fixTheWriter() []Figure {
 	recent := w.Measurement.History.Recent(w.now, window)
 	figures := []Figure{{Name: "commits, last " + durationText(window.Seconds()), Unit: Count, Value: number(recent.Commits)}}
 	if recent.AddedDataFiles != nil && *recent.AddedDataFiles > 0 && recent.AddedBytes != nil {
-		figures = append(figures, Figure{Name: "average size of new files", Unit: Bytes, Value: value(float64(*recent.AddedBytes) / float64(*recent.AddedDataFiles))})
+		figures = append(figures, Figure{Name: "average size of new files", Unit: Bytes, Value: new(float64(*recent.AddedBytes) / float64(*recent.AddedDataFiles))})
 	}
 	info := w.Measurement.Info
 	figures = append(figures, Figure{Name: "target file size", Unit: Bytes, Value: number(info.TargetFileSize)})
@@ -150,7 +150,7 @@ func (w *writer) compact() []Figure {
 	h, l, p := w.Measurement.History, w.Measurement.Layout, w.Measurement.Prediction.DataFiles
 	age := Figure{Name: "since last compaction", Unit: Seconds}
 	if h.LastCompaction != nil {
-		age.Value = value(w.now.Sub(*h.LastCompaction).Seconds())
+		age.Value = new(w.now.Sub(*h.LastCompaction).Seconds())
 	} else {
 		age.Text = "none retained"
 	}
@@ -164,7 +164,7 @@ func (w *writer) compact() []Figure {
 		figures = append(figures, Figure{Name: "of these bytes", Unit: Bytes, Value: number(p.Bytes)}, Figure{Name: "and write", Unit: Count, Value: number(p.OutputFiles)})
 	}
 	if deletes := l.PositionDeletes.Files + l.EqualityDeletes.Files + l.DeletionVectors.Files; l.DataFiles > 0 {
-		figures = append(figures, w.atMost(Figure{Name: "delete files a data file", Unit: Ratio, Value: value(float64(deletes) / float64(l.DataFiles))}, "delete_file_ratio", true))
+		figures = append(figures, w.atMost(Figure{Name: "delete files a data file", Unit: Ratio, Value: new(float64(deletes) / float64(l.DataFiles))}, "delete_file_ratio", true))
 	}
 	return figures
 }
@@ -181,7 +181,7 @@ func (w *writer) cleanUp() []Figure {
 		figures = append(figures, w.atMost(Figure{Name: "metadata.json", Unit: Bytes, Value: number(*m.MetadataBytes)}, "metadata_bytes", true))
 	}
 	if m.History.CurrentSnapshot != nil {
-		figures = append(figures, w.atMost(Figure{Name: "since last commit", Unit: Seconds, Value: value(w.now.Sub(*m.History.CurrentSnapshot).Seconds())}, "snapshot_age_seconds", true))
+		figures = append(figures, w.atMost(Figure{Name: "since last commit", Unit: Seconds, Value: new(w.now.Sub(*m.History.CurrentSnapshot).Seconds())}, "snapshot_age_seconds", true))
 	}
 	return figures
 }
@@ -224,6 +224,5 @@ func predicted(name string, unit Unit, n int64, refusal string) Figure {
 	return Figure{Name: name, Unit: unit, Value: number(n)}
 }
 
-func value(v float64) *float64 { return &v }
-
-func number(n int64) *float64 { return value(float64(n)) }
+//go:fix inline
+func number(n int64) *float64 { return new(float64(n)) }

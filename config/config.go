@@ -223,7 +223,8 @@ func (p Properties) MarshalYAML() (any, error) {
 	return map[string]string(shown), nil
 }
 
-func pointer[T any](v T) *T { return &v }
+//go:fix inline
+func pointer[T any](v T) *T { return new(v) }
 
 // defaults returns the configuration of an empty file.
 func defaults() *Config {
@@ -233,15 +234,15 @@ func defaults() *Config {
 			SmallFileThreshold: 128 << 20,
 			RecentWindow:       day,
 			Thresholds: Thresholds{
-				DataFiles:            pointer(Number(10000)),
-				AverageFileSizeBytes: pointer(Size(128 << 20)),
-				SmallFileRatio:       pointer(Number(0.5)),
-				Manifests:            pointer(Number(500)),
-				Snapshots:            pointer(Number(1000)),
+				DataFiles:            new(Number(10000)),
+				AverageFileSizeBytes: new(Size(128 << 20)),
+				SmallFileRatio:       new(Number(0.5)),
+				Manifests:            new(Number(500)),
+				Snapshots:            new(Number(1000)),
 				CompactionAgeSeconds: pointer(day),
-				DeleteFileRatio:      pointer(Number(0.3)),
-				MetadataBytes:        pointer(Size(50 << 20)),
-				OrphanRatio:          pointer(Number(0.25)),
+				DeleteFileRatio:      new(Number(0.3)),
+				MetadataBytes:        new(Size(50 << 20)),
+				OrphanRatio:          new(Number(0.25)),
 			},
 			OrphanScan: OrphanScan{Interval: day, OlderThan: 3 * day},
 		},

@@ -135,12 +135,12 @@ orphan_scan: {interval: 2d}
 			c := parse(t, text)
 			file := defaults().Settings
 			file.SmallFileThreshold = 64 << 20
-			file.Thresholds.DataFiles = pointer(Number(77))
-			file.Thresholds.Manifests = pointer(Number(8))
+			file.Thresholds.DataFiles = new(Number(77))
+			file.Thresholds.Manifests = new(Number(8))
 			file.Thresholds.SnapshotAgeSeconds = pointer(Duration(time.Hour))
 			file.OrphanScan.Interval = Duration(48 * time.Hour)
 			few, none, scanned := file, file, file
-			few.Thresholds.DataFiles = pointer(Number(5))
+			few.Thresholds.DataFiles = new(Number(5))
 			none.Thresholds.DataFiles, none.Thresholds.Snapshots, none.Thresholds.SmallFileRatio = nil, nil, nil
 			scanned.SmallFileThreshold = 1 << 20
 			scanned.OrphanScan.Enabled = true

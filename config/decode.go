@@ -41,7 +41,7 @@ func (d *decoder) decode(path string, node *yaml.Node, target reflect.Value) {
 		node = node.Alias
 	}
 	isNull := node.Kind == yaml.ScalarNode && node.Tag == "!!null"
-	if unmarshaler, ok := target.Addr().Interface().(encoding.TextUnmarshaler); ok {
+	if unmarshaler, ok := reflect.TypeAssert[encoding.TextUnmarshaler](target.Addr()); ok {
 		d.scalar(path, node, func(text string) error { return unmarshaler.UnmarshalText([]byte(text)) })
 		return
 	}

@@ -32,7 +32,7 @@ func TestMistakesAreWhereTheyAreTold(t *testing.T) {
 		if !has {
 			continue
 		}
-		for _, part := range strings.Split(comment, "; ") {
+		for part := range strings.SplitSeq(comment, "; ") {
 			marked++
 			place := "test.yml:" + strconv.Itoa(i+1) + ": "
 			if !slices.ContainsFunc(told, func(m string) bool { return strings.HasPrefix(m, place) && strings.Contains(m, part) }) {

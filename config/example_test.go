@@ -41,11 +41,11 @@ func fieldNames() []string {
 		case reflect.Slice, reflect.Pointer:
 			visit(kind.Elem())
 		case reflect.Struct:
-			for i := range kind.NumField() {
-				if name, _, _ := strings.Cut(kind.Field(i).Tag.Get("yaml"), ","); name != "" {
+			for field := range kind.Fields() {
+				if name, _, _ := strings.Cut(field.Tag.Get("yaml"), ","); name != "" {
 					names[name] = true
 				}
-				visit(kind.Field(i).Type)
+				visit(field.Type)
 			}
 		}
 	}

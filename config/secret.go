@@ -85,8 +85,7 @@ func RedactURI(uri string) string {
 // stand for its path.
 func readSecretFile(path string) (string, error) {
 	text, err := os.ReadFile(path)
-	var inPath *fs.PathError
-	if errors.As(err, &inPath) {
+	if inPath, ok := errors.AsType[*fs.PathError](err); ok {
 		return "", inPath.Err
 	}
 	if err != nil {

@@ -227,7 +227,7 @@ func (v validator) table(at string, kind CatalogType, t Table) {
 }
 
 func (v validator) glob(at, glob string) {
-	for _, level := range strings.Split(glob, ".") {
+	for level := range strings.SplitSeq(glob, ".") {
 		if _, err := path.Match(level, ""); err != nil || level == "" {
 			v.fail(at, "is not a glob")
 			return

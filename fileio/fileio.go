@@ -196,8 +196,7 @@ func failed(doing, file string, err error) error {
 	case gcerrors.PermissionDenied:
 		err = fmt.Errorf("%w: %w", fs.ErrPermission, err)
 	}
-	var inPath *fs.PathError
-	if errors.As(err, &inPath) {
+	if inPath, ok := errors.AsType[*fs.PathError](err); ok {
 		err = inPath.Err
 	}
 	return fmt.Errorf("%s %s: %w", doing, file, err)

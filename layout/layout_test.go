@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"strings"
@@ -38,9 +39,7 @@ func record(t *testing.T, file manifest.File, fields string, files ...values) *m
 	}
 	for i, f := range files {
 		all := values{"content": 0, "file_path": fmt.Sprint(i), "file_format": "parquet", "partition": values{}, "record_count": 1, "file_size_in_bytes": 1}
-		for key, value := range f {
-			all[key] = value
-		}
+		maps.Copy(all, f)
 		if err := w.Encode(values{"status": 1, "data_file": all}); err != nil {
 			t.Fatal(err)
 		}
@@ -283,8 +282,10 @@ func TestInfo(t *testing.T) {
 		"partition-specs": [{"spec-id": 0, "fields": []}, {"spec-id": 1, "fields": [{"name": "x", "transform": "day"}]}],
 		"properties": {"write.distribution-mode": "hash", "write.target-file-size-bytes": "1024", "write.metadata.previous-versions-max": "x"},
 		"metadata-log": [{"metadata-file": "a", "timestamp-ms": 1}]`))
-	want := layout.Info{UUID: "u", FormatVersion: 2, Location: "l", Partitioned: true, DistributionMode: "hash", TargetFileSize: 1024,
-		MetadataLogEntries: 1, MetadataLogLimit: 100, PartitionSpecs: 2, Schemas: 2}
+	want := layout.Info{
+		UUID: "u", FormatVersion: 2, Location: "l", Partitioned: true, DistributionMode: "hash", TargetFileSize: 1024,
+		MetadataLogEntries: 1, MetadataLogLimit: 100, PartitionSpecs: 2, Schemas: 2,
+	}
 	if info != want {
 		t.Errorf("got %+v, want %+v", info, want)
 	}

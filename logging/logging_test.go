@@ -142,7 +142,7 @@ func TestRedaction(t *testing.T) {
 			_ = level.Info(log.With(logger, "value", c.value)).Log()
 			Slog(logger).With("value", c.value).Info("")
 			Slog(logger).Info("", slog.Group("", "value", c.value))
-			for _, line := range strings.Split(strings.TrimSpace(buffer.String()), "\n") {
+			for line := range strings.SplitSeq(strings.TrimSpace(buffer.String()), "\n") {
 				var fields map[string]any
 				if err := json.Unmarshal([]byte(line), &fields); err != nil {
 					t.Fatalf("%v: %s", err, line)

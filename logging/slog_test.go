@@ -92,7 +92,7 @@ func TestSlogKeepsBranchesApart(t *testing.T) {
 	two.Info("x", "e", 5)
 	one.Info("x", "e", 6)
 	var got []string
-	for _, line := range strings.Split(strings.TrimSpace(buffer.String()), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSpace(buffer.String()), "\n") {
 		_, fields, _ := strings.Cut(line, "c=3 ")
 		got = append(got, fields)
 	}

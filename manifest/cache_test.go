@@ -84,8 +84,10 @@ func TestCacheEvictsLeastRecentlyUsed(t *testing.T) {
 	if s := cache.Stats(); s.Bytes != 0 || s.Entries != 0 {
 		t.Errorf("after the limit fell to 0: %+v", s)
 	}
-	if !get("a") || !get("a") {
-		t.Error("a record larger than the cache was kept")
+	for range 2 {
+		if !get("a") {
+			t.Error("a record larger than the cache was kept")
+		}
 	}
 }
 

@@ -51,7 +51,7 @@ func (c *cursor) long() int64 {
 
 // skipLong passes over an int or a long.
 func (c *cursor) skipLong() {
-	for n := 0; n < 10; n++ {
+	for range 10 {
 		if c.pos >= len(c.buf) {
 			break
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -74,16 +75,12 @@ type values = map[string]any
 
 func dataFile(path string, partition any, more values) values {
 	file := values{"content": 0, "file_path": path, "file_format": "PARQUET", "partition": values{"p": partition}, "record_count": 10, "file_size_in_bytes": 100}
-	for key, value := range more {
-		file[key] = value
-	}
+	maps.Copy(file, more)
 	return values{"status": 1, "data_file": file}
 }
 
 func with(entry values, more values) values {
-	for key, value := range more {
-		entry[key] = value
-	}
+	maps.Copy(entry, more)
 	return entry
 }
 

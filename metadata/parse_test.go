@@ -86,27 +86,44 @@ func TestParseVariants(t *testing.T) {
 		{"main is implied", table(twoSnapshots), func(m *metadata.Table) bool {
 			return len(m.Refs) == 1 && m.Refs[0].Name == "main" && m.Refs[0].SnapshotID == 2 && m.Refs[0].Type == metadata.Branch
 		}},
-		{"v1 with one schema and one spec", `{"format-version": 1, "schema": {"fields": []}, "partition-spec": [{"name": "p", "transform": "identity", "source-id": 1}]}`,
-			func(m *metadata.Table) bool { return m.Schemas == 1 && len(m.Specs) == 1 && m.Specs[0].IsPartitioned() }},
-		{"v1 with both forms", `{"format-version": 1, "schema": {}, "schemas": [{}, {}], "partition-spec": [], "partition-specs": [{"spec-id": 3, "fields": []}]}`,
-			func(m *metadata.Table) bool { return m.Schemas == 2 && len(m.Specs) == 1 && m.Specs[0].ID == 3 }},
-		{"v1 manifests", `{"format-version": 1, "current-snapshot-id": 1, "snapshots": [{"snapshot-id": 1, "manifests": ["a", "b"]}]}`,
-			func(m *metadata.Table) bool { s, _ := m.Current(); return len(s.Manifests) == 2 && s.ManifestList == "" }},
-		{"void transforms do not partition", table(`"partition-specs": [{"spec-id": 0, "fields": [{"name": "x", "transform": "void"}]}]`),
-			func(m *metadata.Table) bool { return !m.Specs[0].IsPartitioned() }},
+		{
+			"v1 with one schema and one spec", `{"format-version": 1, "schema": {"fields": []}, "partition-spec": [{"name": "p", "transform": "identity", "source-id": 1}]}`,
+			func(m *metadata.Table) bool { return m.Schemas == 1 && len(m.Specs) == 1 && m.Specs[0].IsPartitioned() },
+		},
+		{
+			"v1 with both forms", `{"format-version": 1, "schema": {}, "schemas": [{}, {}], "partition-spec": [], "partition-specs": [{"spec-id": 3, "fields": []}]}`,
+			func(m *metadata.Table) bool { return m.Schemas == 2 && len(m.Specs) == 1 && m.Specs[0].ID == 3 },
+		},
+		{
+			"v1 manifests", `{"format-version": 1, "current-snapshot-id": 1, "snapshots": [{"snapshot-id": 1, "manifests": ["a", "b"]}]}`,
+			func(m *metadata.Table) bool {
+				s, _ := m.Current()
+				return len(s.Manifests) == 2 && s.ManifestList == ""
+			},
+		},
+		{
+			"void transforms do not partition", table(`"partition-specs": [{"spec-id": 0, "fields": [{"name": "x", "transform": "void"}]}]`),
+			func(m *metadata.Table) bool { return !m.Specs[0].IsPartitioned() },
+		},
 		{"unsigned snapshot ids", table(`"current-snapshot-id": 9876543210123456789, "snapshots": [{"snapshot-id": 9876543210123456789}]`), hasCurrent},
-		{"no operation is an overwrite", table(`"snapshots": [{"snapshot-id": 1, "summary": {}}, {"snapshot-id": 2}]`),
+		{
+			"no operation is an overwrite", table(`"snapshots": [{"snapshot-id": 1, "summary": {}}, {"snapshot-id": 2}]`),
 			func(m *metadata.Table) bool {
 				return m.Snapshots[0].Operation == metadata.Overwrite && m.Snapshots[1].Operation == metadata.Overwrite && !m.Snapshots[1].Summary.Counted
-			}},
-		{"manifest rewrite", table(`"snapshots": [{"snapshot-id": 1, "summary": {"operation": "replace", "entries-processed": "5", "manifests-created": "1"}}]`),
+			},
+		},
+		{
+			"manifest rewrite", table(`"snapshots": [{"snapshot-id": 1, "summary": {"operation": "replace", "entries-processed": "5", "manifests-created": "1"}}]`),
 			func(m *metadata.Table) bool {
 				return m.Snapshots[0].IsManifestRewrite() && !m.Snapshots[0].IsDataCompaction()
-			}},
-		{"a replace that counts manifests only", table(`"snapshots": [{"snapshot-id": 1, "summary": {"operation": "replace", "manifests-created": "1", "removed-delete-files": "2"}}]`),
+			},
+		},
+		{
+			"a replace that counts manifests only", table(`"snapshots": [{"snapshot-id": 1, "summary": {"operation": "replace", "manifests-created": "1", "removed-delete-files": "2"}}]`),
 			func(m *metadata.Table) bool {
 				return !m.Snapshots[0].IsManifestRewrite() && !m.Snapshots[0].IsDataCompaction()
-			}},
+			},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if m := parse(t, c.text); !c.holds(m) {

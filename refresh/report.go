@@ -40,8 +40,7 @@ func (r *reporter) outcome(doing string, err error) {
 	}
 	r.last = text
 	level.Error(r.logger).Log("msg", doing+" failed", "err", text, "hint", hint(err))
-	var bug *measure.PanicError
-	if errors.As(err, &bug) {
+	if bug, ok := errors.AsType[*measure.PanicError](err); ok {
 		level.Error(r.logger).Log("msg", "where it happened", "stack", string(bug.Stack))
 	}
 }

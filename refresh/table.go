@@ -103,24 +103,23 @@ func (t *table) run(done chan struct{}) {
 	t.mu.Lock()
 	previous := t.last.Measurement
 	t.mu.Unlock()
-	var measured *measure.Measurement
-	finished := make(chan error, 1)
+	// What the goroutine finds is looked at only once it has finished.
+	var found struct {
+		*measure.Measurement
+		err error
+	}
+	finished := make(chan struct{})
 	go func() {
-		finished <- measure.Guard(func() (err error) {
-			measured, err = c.fleet.measurer.Measure(ctx, c.source, t.key.Identifier, t.settings, previous)
+		defer close(finished)
+		found.err = measure.Guard(func() (err error) {
+			found.Measurement, err = c.fleet.measurer.Measure(ctx, c.source, t.key.Identifier, t.settings, previous)
 			return err
 		})
 	}()
-	var err error
-	stuck := false
-	select {
-	case err = <-finished:
-	case <-ctx.Done():
-		select {
-		case err = <-finished:
-		case <-time.After(gracePeriod):
-			stuck, err = true, ctx.Err()
-		}
+	var measured *measure.Measurement
+	err := context.DeadlineExceeded
+	if waitFor(ctx, finished) {
+		measured, err = found.Measurement, found.err
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("no result within the table_timeout of %s: %w", time.Duration(c.scrape.TableTimeout), err)
@@ -131,8 +130,22 @@ func (t *table) run(done chan struct{}) {
 		t.settle(measured, err, began)
 	}
 	close(done)
-	if stuck {
-		<-finished
+	<-finished
+}
+
+// waitFor waits for what a context bounds, and a little longer. It reports
+// whether that has finished.
+func waitFor(ctx context.Context, finished <-chan struct{}) bool {
+	select {
+	case <-finished:
+		return true
+	case <-ctx.Done():
+	}
+	select {
+	case <-finished:
+		return true
+	case <-time.After(gracePeriod):
+		return false
 	}
 }
 

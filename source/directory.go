@@ -92,8 +92,8 @@ func (d *directory) hinted(ctx context.Context, at string) (fileio.Info, error) 
 	if err != nil || found.URI == "" {
 		return found, err
 	}
-	number, err := strconv.Atoi(hint)
-	if err != nil {
+	number, numbered := atoi(hint)
+	if !numbered {
 		return found, nil // A hint with a whole name has no successor to guess.
 	}
 	for range maxVersionsAhead {
@@ -126,7 +126,7 @@ func (d *directory) version(ctx context.Context, at, version string) (fileio.Inf
 		return fileio.Info{}, nil
 	}
 	names := []string{version + ".metadata.json", version + ".gz.metadata.json", version + ".metadata.json.gz"}
-	if _, err := strconv.Atoi(version); err == nil {
+	if _, numbered := atoi(version); numbered {
 		for i := range names {
 			names[i] = "v" + names[i]
 		}
@@ -141,6 +141,11 @@ func (d *directory) version(ctx context.Context, at, version string) (fileio.Inf
 		}
 	}
 	return fileio.Info{}, nil
+}
+
+func atoi(text string) (int, bool) {
+	n, err := strconv.Atoi(text)
+	return n, err == nil
 }
 
 // versioned matches the names of metadata files: v3.metadata.json and
@@ -163,8 +168,8 @@ func (d *directory) newest(ctx context.Context, at string) (fileio.Info, error) 
 		if match == nil || info.IsDir {
 			continue
 		}
-		version, err := strconv.Atoi(match[1])
-		if err != nil {
+		version, numbered := atoi(match[1])
+		if !numbered {
 			continue
 		}
 		if version > bestVersion || version == bestVersion && info.ModTime.After(best.ModTime) {

@@ -92,8 +92,7 @@ func (c *glueCatalog) list(ctx context.Context, wanted func(string) bool) ([]Ide
 
 func (c *glueCatalog) locate(ctx context.Context, id Identifier) (*Table, error) {
 	answer, err := c.client.GetTable(ctx, &glue.GetTableInput{CatalogId: c.id, DatabaseName: &id.Namespace, Name: &id.Name})
-	var notFound *types.EntityNotFoundException
-	if errors.As(err, &notFound) {
+	if _, ok := errors.AsType[*types.EntityNotFoundException](err); ok {
 		return nil, ErrNoTable
 	}
 	if err != nil {

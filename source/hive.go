@@ -138,8 +138,7 @@ func (c *hiveCatalog) parameters(ctx context.Context, database, name string) (ma
 		parameters = table.GetParameters()
 		return nil
 	})
-	var notFound *hive_metastore.NoSuchObjectException
-	if errors.As(err, &notFound) {
+	if _, ok := errors.AsType[*hive_metastore.NoSuchObjectException](err); ok {
 		return nil, ErrNoTable
 	}
 	return parameters, err

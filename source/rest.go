@@ -105,9 +105,7 @@ func (c *restCatalog) list(ctx context.Context, wanted func(string) bool) ([]Ide
 			return nil, restError(err)
 		}
 		var below [][]string
-		for _, namespace := range namespaces {
-			below = append(below, namespace)
-		}
+		below = append(below, namespaces...)
 		return below, nil
 	}
 	return tables, walkNamespaces(children, func(namespace []string) error {

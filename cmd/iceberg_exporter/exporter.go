@@ -111,8 +111,7 @@ func (e *exporter) reload() error {
 
 // mistakes are the lines of an error.
 func mistakes(err error) []string {
-	var all *config.Error
-	if errors.As(err, &all) {
+	if all, ok := errors.AsType[*config.Error](err); ok {
 		return all.Lines()
 	}
 	return strings.Split(err.Error(), "\n")

@@ -202,7 +202,7 @@ var unsteady = regexp.MustCompile(`^(go_|process_|iceberg_exporter_|iceberg_tabl
 func TestSampleGolden(t *testing.T) {
 	_, body := start(t, sampleConfiguration).get("/metrics?collect[]=tables")
 	var lines []string
-	for _, line := range strings.Split(strings.TrimSpace(body), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSpace(body), "\n") {
 		name := strings.TrimPrefix(strings.TrimPrefix(line, "# HELP "), "# TYPE ")
 		if !unsteady.MatchString(name) {
 			lines = append(lines, line)
