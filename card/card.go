@@ -120,7 +120,7 @@ type writer struct {
 
 func (w *writer) measureFirst() []Figure {
 	l := w.Measurement.Layout
-	figures := []Figure{w.atMost(Figure{Name: "data files", Unit: Count, Value: number(l.DataFiles)}, "data_files", true)}
+	figures := []Figure{w.atMost(Figure{Name: "data files", Unit: Count, Value: new(float64(l.DataFiles))}, "data_files", true)}
 	if l.DataFiles == 0 {
 		return figures
 	}
@@ -134,12 +134,12 @@ func (w *writer) measureFirst() []Figure {
 func (w *writer) fixTheWriter() []Figure {
 	window := time.Duration(w.Settings.RecentWindow)
 	recent := w.Measurement.History.Recent(w.now, window)
-	figures := []Figure{{Name: "commits, last " + durationText(window.Seconds()), Unit: Count, Value: number(recent.Commits)}}
+	figures := []Figure{{Name: "commits, last " + durationText(window.Seconds()), Unit: Count, Value: new(float64(recent.Commits))}}
 	if recent.AddedDataFiles != nil && *recent.AddedDataFiles > 0 && recent.AddedBytes != nil {
 		figures = append(figures, Figure{Name: "average size of new files", Unit: Bytes, Value: new(float64(*recent.AddedBytes) / float64(*recent.AddedDataFiles))})
 	}
 	info := w.Measurement.Info
-	figures = append(figures, Figure{Name: "target file size", Unit: Bytes, Value: number(info.TargetFileSize)})
+	figures = append(figures, Figure{Name: "target file size", Unit: Bytes, Value: new(float64(info.TargetFileSize))})
 	if info.DistributionMode != "" {
 		figures = append(figures, Figure{Name: "distribution mode", Unit: Text, Text: info.DistributionMode})
 	}
@@ -157,11 +157,11 @@ func (w *writer) compact() []Figure {
 	figures := []Figure{
 		// Without appends since, or with nothing to do, its age is no trouble.
 		w.atMost(age, "compaction_age_seconds", h.AppendsSinceCompaction > 0 && p.Files > 0),
-		{Name: "appends since", Unit: Count, Value: number(int64(h.AppendsSinceCompaction))},
+		{Name: "appends since", Unit: Count, Value: new(float64(int64(h.AppendsSinceCompaction)))},
 	}
 	figures = append(figures, predicted("rewrite_data_files would read", Count, p.Files, p.Refusal))
 	if p.Files > 0 {
-		figures = append(figures, Figure{Name: "of these bytes", Unit: Bytes, Value: number(p.Bytes)}, Figure{Name: "and write", Unit: Count, Value: number(p.OutputFiles)})
+		figures = append(figures, Figure{Name: "of these bytes", Unit: Bytes, Value: new(float64(p.Bytes))}, Figure{Name: "and write", Unit: Count, Value: new(float64(p.OutputFiles))})
 	}
 	if deletes := l.PositionDeletes.Files + l.EqualityDeletes.Files + l.DeletionVectors.Files; l.DataFiles > 0 {
 		figures = append(figures, w.atMost(Figure{Name: "delete files a data file", Unit: Ratio, Value: new(float64(deletes) / float64(l.DataFiles))}, "delete_file_ratio", true))
@@ -172,13 +172,13 @@ func (w *writer) compact() []Figure {
 func (w *writer) cleanUp() []Figure {
 	m := w.Measurement
 	figures := []Figure{
-		w.atMost(Figure{Name: "snapshots", Unit: Count, Value: number(int64(m.History.Snapshots))}, "snapshots", true),
+		w.atMost(Figure{Name: "snapshots", Unit: Count, Value: new(float64(int64(m.History.Snapshots)))}, "snapshots", true),
 		predicted("expire_snapshots would expire", Count, int64(len(w.expiry.Snapshots)), w.expiry.Refusal),
-		w.atMost(Figure{Name: "manifests", Unit: Count, Value: number(m.Layout.DataManifests.Count + m.Layout.DeleteManifests.Count)}, "manifests", true),
+		w.atMost(Figure{Name: "manifests", Unit: Count, Value: new(float64(m.Layout.DataManifests.Count + m.Layout.DeleteManifests.Count))}, "manifests", true),
 		predicted("rewrite_manifests would read", Count, m.Prediction.Manifests.Data.Rewritable+m.Prediction.Manifests.Deletes.Rewritable, m.Prediction.Manifests.Refusal),
 	}
 	if m.MetadataBytes != nil {
-		figures = append(figures, w.atMost(Figure{Name: "metadata.json", Unit: Bytes, Value: number(*m.MetadataBytes)}, "metadata_bytes", true))
+		figures = append(figures, w.atMost(Figure{Name: "metadata.json", Unit: Bytes, Value: new(float64(*m.MetadataBytes))}, "metadata_bytes", true))
 	}
 	if m.History.CurrentSnapshot != nil {
 		figures = append(figures, w.atMost(Figure{Name: "since last commit", Unit: Seconds, Value: new(w.now.Sub(*m.History.CurrentSnapshot).Seconds())}, "snapshot_age_seconds", true))
@@ -221,8 +221,5 @@ func predicted(name string, unit Unit, n int64, refusal string) Figure {
 	if refusal != "" {
 		return Figure{Name: name, Unit: Text, Text: "it would fail: " + refusal}
 	}
-	return Figure{Name: name, Unit: unit, Value: number(n)}
+	return Figure{Name: name, Unit: unit, Value: new(float64(n))}
 }
-
-//go:fix inline
-func number(n int64) *float64 { return new(float64(n)) }

@@ -84,9 +84,9 @@ func TestExpireSnapshots(t *testing.T) {
 		"a property that is no count": {chain, values{}, map[string]string{"history.expire.min-snapshots-to-keep": "3000000000"}, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			more := values{"snapshots": c.snapshots, "refs": c.refs}
-			if c.snapshots != nil {
-				more["current-snapshot-id"] = 10
+			more := values{"snapshots": c.snapshots, "refs": c.refs, "current-snapshot-id": 10}
+			if c.snapshots == nil {
+				more["current-snapshot-id"] = nil
 			}
 			got := maintenance.ExpireSnapshots(table(t, whole, c.properties, more), now)
 			if !reflect.DeepEqual(got.Snapshots, c.want) || !reflect.DeepEqual(got.Refs, c.refsGone) {

@@ -60,10 +60,20 @@ func RewriteDataFiles(table *metadata.Table, records []*manifest.Record) DataFil
 }
 
 func rewriteDataFiles(table *metadata.Table, records []*manifest.Record, partitions *partitions) DataFileRewrite {
+	if table.CurrentSnapshotID == nil {
+		return DataFileRewrite{}
+	}
 	p := &dataFilePlanner{table: table, records: records, partitions: partitions}
-	if err := p.configure(); err != nil {
+	var err error
+	if p.sizes, err = sizesOf(table, targetFileSizeProperty, defaultTargetFileSize); err != nil {
 		return DataFileRewrite{Refusal: err.Error()}
 	}
+	// This one is only looked at when there is a file to read.
+	lookback, lookbackErr := property(table, lookbackProperty, defaultLookback, 32)
+	if lookbackErr == nil && lookback <= 0 {
+		lookbackErr = fmt.Errorf("the table property %s is %d", lookbackProperty, lookback)
+	}
+	p.lookback = int(lookback)
 	p.deletes = indexDeletes(table, records)
 	selected := p.selectFiles()
 	var plan DataFileRewrite
@@ -71,6 +81,9 @@ func rewriteDataFiles(table *metadata.Table, records []*manifest.Record, partiti
 		bytes := bytesOf(bin)
 		if !p.sizes.worthwhile(len(bin), bytes) && !anyDeleted(bin) {
 			continue
+		}
+		if lookbackErr != nil {
+			return DataFileRewrite{Refusal: lookbackErr.Error()}
 		}
 		plan.Groups++
 		plan.Files += int64(len(bin))
@@ -85,19 +98,8 @@ type dataFilePlanner struct {
 	records    []*manifest.Record
 	partitions *partitions
 	sizes      sizes
-	lookback   int64
+	lookback   int
 	deletes    *deletes
-}
-
-func (p *dataFilePlanner) configure() (err error) {
-	if p.sizes, err = sizesOf(p.table, targetFileSizeProperty, defaultTargetFileSize); err != nil {
-		return err
-	}
-	p.lookback, err = property(p.table, lookbackProperty, defaultLookback, 32)
-	if err == nil && p.lookback <= 0 {
-		err = fmt.Errorf("the table property %s is %d", lookbackProperty, p.lookback)
-	}
-	return err
 }
 
 // selectFiles selects the files that may be rewritten, in the order of the
@@ -145,7 +147,7 @@ func anyDeleted(bin []candidate) bool {
 func (p *dataFilePlanner) output(bin []candidate, bytes int64) int64 {
 	spread := p.partitions.spec.IsPartitioned()
 	split := p.sizes.split(bytes)
-	tasks := tasks{limit: split, lookback: int(p.lookback)}
+	tasks := tasks{limit: split, lookback: p.lookback}
 	for _, c := range bin {
 		if spread && c.foreign {
 			return p.sizes.expectedOutput(bytes)

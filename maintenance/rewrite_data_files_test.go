@@ -84,6 +84,10 @@ func TestRewriteDataFilesTarget(t *testing.T) {
 			t.Errorf("%v: %+v", c.properties, got)
 		}
 	}
+	empty := table(t, whole, of("512 MB"), values{"current-snapshot-id": nil, "snapshots": nil})
+	if got := maintenance.RewriteDataFiles(empty, nil); got.Refusal != "" {
+		t.Errorf("without a snapshot: %+v", got)
+	}
 	for _, property := range []string{"0", "1", "-5", "512 MB", "", "9223372036854775808"} {
 		if got := maintenance.RewriteDataFiles(table(t, whole, of(property), nil), s.records); got.Files != 0 || !strings.Contains(got.Refusal, "write.target-file-size-bytes") {
 			t.Errorf("%q: %+v", property, got)
@@ -251,9 +255,17 @@ func TestRewriteDataFilesLookback(t *testing.T) {
 			t.Errorf("%s: %+v", lookback, got)
 		}
 	}
-	properties := of("1000000")
-	properties["read.split.planning-lookback"] = "0"
-	if got := maintenance.RewriteDataFiles(table(t, whole, properties, nil), nil); got.Refusal == "" {
-		t.Errorf("got %+v", got)
+	// A wrong one does not matter while there is nothing to read.
+	for _, lookback := range []string{"0", "ten"} {
+		var s snapshot
+		s.manifest(t, whole, many(4, file{size: 1})...)
+		properties := map[string]string{"read.split.planning-lookback": lookback}
+		if got := maintenance.RewriteDataFiles(table(t, whole, properties, nil), s.records); got.Refusal != "" {
+			t.Errorf("got %+v", got)
+		}
+		s.manifest(t, whole, file{size: 1})
+		if got := maintenance.RewriteDataFiles(table(t, whole, properties, nil), s.records); got.Refusal == "" || got.Files != 0 {
+			t.Errorf("got %+v", got)
+		}
 	}
 }

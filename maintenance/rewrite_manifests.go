@@ -58,9 +58,6 @@ func RewriteManifests(table *metadata.Table, manifests []manifest.File, records 
 
 func rewriteManifests(table *metadata.Table, manifests []manifest.File, records []*manifest.Record, partitions *partitions) ManifestRewrite {
 	target, err := property(table, targetManifestSizeProperty, defaultTargetManifestSize, 64)
-	if err == nil && target <= 0 {
-		err = fmt.Errorf("the table property %s is %d", targetManifestSizeProperty, target)
-	}
 	if err != nil {
 		return ManifestRewrite{Refusal: err.Error()}
 	}
@@ -75,6 +72,9 @@ func rewriteManifests(table *metadata.Table, manifests []manifest.File, records 
 				return ManifestRewrite{Refusal: fmt.Sprintf("the manifest list does not count the files of the manifest %s", file.Path)}
 			}
 			p.add(i, file)
+		}
+		if len(p.matching) > 0 && target <= 0 {
+			return ManifestRewrite{Refusal: fmt.Sprintf("the table property %s is %d", targetManifestSizeProperty, target)}
 		}
 		*to = p.plan()
 	}
@@ -111,11 +111,14 @@ func entries(file manifest.File) int64 { return file.LiveFiles + file.DeletedFil
 
 func (p *manifestPlanner) plan() Manifests {
 	count := int64(len(p.matching))
+	if count == 0 {
+		return Manifests{}
+	}
 	ranges := p.bytes / p.target
 	if p.bytes%p.target > 0 {
 		ranges++
 	}
-	if count == 0 || count == 1 && ranges == 1 {
+	if count == 1 && ranges == 1 {
 		return Manifests{}
 	}
 	return Manifests{Rewritable: count, Output: p.output(ranges)}
@@ -174,18 +177,21 @@ func (p *manifestPlanner) rangeOutput(counts []int64, share float64, ranges int6
 
 // manifests is how many manifests a task writes for this many files.
 func (p *manifestPlanner) manifests(files int64) int64 {
-	limit := math.Floor(maxManifestRatio * float64(p.target))
-	perManifest := rowsDivisor * max(1, math.Ceil(limit/(rowsDivisor*p.bytesPerEntry())))
+	header, entry := p.lengths()
+	room := math.Floor(maxManifestRatio*float64(p.target)) - header
+	perManifest := rowsDivisor * max(1, math.Ceil(room/(rowsDivisor*entry)))
 	return int64(math.Ceil(float64(files) / perManifest))
 }
 
-// bytesPerEntry estimates the size of an entry. Two manifests of different
-// lengths tell it without their headers, which hold the table's schema.
-func (p *manifestPlanner) bytesPerEntry() float64 {
+// lengths estimates the lengths of a manifest's header, which holds the table's
+// schema, and of an entry. Two manifests with different numbers of entries tell
+// them apart.
+func (p *manifestPlanner) lengths() (header, entry float64) {
 	if more := entries(p.most) - entries(p.fewest); more > 0 && p.most.Length > p.fewest.Length {
-		return float64(p.most.Length-p.fewest.Length) / float64(more)
+		entry = float64(p.most.Length-p.fewest.Length) / float64(more)
+		return max(0, float64(p.fewest.Length)-entry*float64(entries(p.fewest))), entry
 	}
-	return max(1, float64(p.bytes)/float64(p.entries))
+	return 0, max(1, float64(p.bytes)/float64(p.entries))
 }
 
 // ordered are the numbers of the partitions that have files, in the order that

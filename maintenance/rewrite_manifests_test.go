@@ -86,9 +86,9 @@ func TestRewriteManifestsRolls(t *testing.T) {
 	var s snapshot
 	s.manifest(t, byDay, many(1000, file{size: 1, partition: day(1)})...)
 	s.manifest(t, byDay, many(2000, file{size: 1, partition: day(1)})...)
-	// An entry takes 100 bytes: after each 500 files, 50,000 bytes are 1.2 times
-	// the target of 41,667, rounded down.
-	for target, want := range map[string]int64{"41667": 6, "41668": 4, "300000": 1, "20000": 12, "1": 12} {
+	// A header takes 1,000 bytes and an entry 100: after each 500 files, 51,000
+	// bytes are 1.2 times the target of 42,500.
+	for target, want := range map[string]int64{"42500": 6, "42501": 4, "300000": 1, "20000": 12, "1": 12} {
 		properties := map[string]string{"commit.manifest.target-size-bytes": target}
 		if got := maintenance.RewriteManifests(table(t, byDay, properties, nil), s.files, s.records); got.Data != (manifests{2, want}) {
 			t.Errorf("%s: got %+v, want %d", target, got, want)

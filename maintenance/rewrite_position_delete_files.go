@@ -37,6 +37,9 @@ const (
 // deletion vectors (RewritePositionDeleteFilesSparkAction). Where a position
 // delete file is left, the vectors are planned with it.
 func RewritePositionDeleteFiles(table *metadata.Table, records []*manifest.Record) PositionDeleteFileRewrite {
+	if table.CurrentSnapshotID == nil {
+		return PositionDeleteFileRewrite{}
+	}
 	sizes, err := sizesOf(table, targetDeleteFileSizeProperty, defaultTargetDeleteFileSize)
 	if err != nil {
 		return PositionDeleteFileRewrite{Refusal: err.Error()}
