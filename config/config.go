@@ -223,9 +223,6 @@ func (p Properties) MarshalYAML() (any, error) {
 	return map[string]string(shown), nil
 }
 
-//go:fix inline
-func pointer[T any](v T) *T { return new(v) }
-
 // defaults returns the configuration of an empty file.
 func defaults() *Config {
 	const day = Duration(24 * time.Hour)
@@ -239,7 +236,7 @@ func defaults() *Config {
 				SmallFileRatio:       new(Number(0.5)),
 				Manifests:            new(Number(500)),
 				Snapshots:            new(Number(1000)),
-				CompactionAgeSeconds: pointer(day),
+				CompactionAgeSeconds: new(day),
 				DeleteFileRatio:      new(Number(0.3)),
 				MetadataBytes:        new(Size(50 << 20)),
 				OrphanRatio:          new(Number(0.25)),
