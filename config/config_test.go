@@ -137,7 +137,7 @@ orphan_scan: {interval: 2d}
 			file.SmallFileThreshold = 64 << 20
 			file.Thresholds.DataFiles = new(Number(77))
 			file.Thresholds.Manifests = new(Number(8))
-			file.Thresholds.SnapshotAgeSeconds = pointer(Duration(time.Hour))
+			file.Thresholds.SnapshotAgeSeconds = new(Duration(time.Hour))
 			file.OrphanScan.Interval = Duration(48 * time.Hour)
 			few, none, scanned := file, file, file
 			few.Thresholds.DataFiles = new(Number(5))
