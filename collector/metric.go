@@ -125,5 +125,13 @@ func (e emitter) flag(m *Metric, on bool, labels ...string) {
 	}
 }
 
-// valid makes a label value UTF-8, as Prometheus wants it.
-func valid(label string) string { return strings.ToValidUTF8(label, "\uFFFD") }
+// maxLabel bounds a label value in bytes: properties of a table can be of any length.
+const maxLabel = 1024
+
+// valid makes a label value UTF-8, as Prometheus wants it, and not too long.
+func valid(label string) string {
+	if len(label) > maxLabel {
+		label = label[:maxLabel]
+	}
+	return strings.ToValidUTF8(label, "\uFFFD")
+}

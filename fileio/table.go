@@ -39,7 +39,7 @@ func (t *TableFiles) Moved(recorded, actual string) *TableFiles {
 
 // Open implements Files.
 func (t *TableFiles) Open(ctx context.Context, file string) (io.ReadCloser, error) {
-	resolved, err := t.resolve(file)
+	resolved, err := t.Resolve(file)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (t *TableFiles) Open(ctx context.Context, file string) (io.ReadCloser, erro
 
 // Stat implements Files.
 func (t *TableFiles) Stat(ctx context.Context, file string) (Info, error) {
-	resolved, err := t.resolve(file)
+	resolved, err := t.Resolve(file)
 	if err != nil {
 		return Info{}, err
 	}
@@ -57,14 +57,15 @@ func (t *TableFiles) Stat(ctx context.Context, file string) (Info, error) {
 
 // List implements Files.
 func (t *TableFiles) List(ctx context.Context, directory string) iter.Seq2[Info, error] {
-	resolved, err := t.resolve(directory)
+	resolved, err := t.Resolve(directory)
 	if err != nil {
 		return func(yield func(Info, error) bool) { yield(Info{}, err) }
 	}
 	return t.files.List(ctx, resolved)
 }
 
-func (t *TableFiles) resolve(file string) (string, error) {
+// Resolve returns the URI that a file of the table is read at.
+func (t *TableFiles) Resolve(file string) (string, error) {
 	if t.actual != "" {
 		path := uri.Path(file)
 		if below, ok := uri.Below(t.recorded, path); ok {

@@ -153,5 +153,8 @@ func sum(a, b *int64) *int64 {
 		return nil
 	}
 	total := *a + *b
+	if total < *a {
+		return nil // The sum of two counts that only together do not fit.
+	}
 	return &total
 }

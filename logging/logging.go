@@ -51,6 +51,9 @@ type redactor struct {
 // query matches the query of a URL: signed URLs carry their signature there.
 var query = regexp.MustCompile(`(\w+://[^\s"'?]+)\?[^\s"']+`)
 
+// bearer matches a token that a server sends back.
+var bearer = regexp.MustCompile(`(?i)\b(bearer)\s+[A-Za-z0-9._~+/=-]+`)
+
 // userinfo matches the password in a URL.
 var userinfo = regexp.MustCompile(`(\w+://[^\s"'/@:]*):[^\s"'/]+@`)
 
@@ -87,6 +90,7 @@ func redact(text string, secrets []string) string {
 	for _, secret := range secrets {
 		text = strings.ReplaceAll(text, secret, "<secret>")
 	}
+	text = bearer.ReplaceAllString(text, "$1 <secret>")
 	text = userinfo.ReplaceAllString(text, "$1:<secret>@")
 	return query.ReplaceAllString(text, "$1?<secret>")
 }

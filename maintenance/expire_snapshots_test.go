@@ -1,6 +1,7 @@
 package maintenance_test
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"testing"
@@ -27,9 +28,7 @@ func with(chain []any, more ...any) []any { return slices.Concat(chain, more) }
 
 func ref(kind string, id int, more values) values {
 	r := values{"type": kind, "snapshot-id": id}
-	for key, value := range more {
-		r[key] = value
-	}
+	maps.Copy(r, more)
 	return r
 }
 
@@ -51,7 +50,8 @@ func TestExpireSnapshots(t *testing.T) {
 		"5 days":      {chain, values{}, nil, ids{1, 2, 3, 4}, nil},
 		"at the cut-off, and a millisecond before": {
 			[]any{
-				values{"snapshot-id": 1, "timestamp-ms": now.UnixMilli() - 5*days - 1}, values{"snapshot-id": 2, "parent-snapshot-id": 1, "timestamp-ms": now.UnixMilli() - 5*days},
+				values{"snapshot-id": 1, "timestamp-ms": now.UnixMilli() - 5*days - 1},
+				values{"snapshot-id": 2, "parent-snapshot-id": 1, "timestamp-ms": now.UnixMilli() - 5*days},
 				snap(10, 2, 0),
 			}, values{}, nil, ids{1}, nil,
 		},

@@ -51,7 +51,7 @@ func table(t testing.TB, defaultSpec int, properties map[string]string, more val
 	all := values{
 		"format-version": 2, "location": "/t", "default-spec-id": defaultSpec, "partition-specs": specs,
 		"properties": properties, "schemas": []any{values{"schema-id": 0}},
-		"snapshots": []any{values{"snapshot-id": 1, "manifest-list": "m"}}, "current-snapshot-id": 1,
+		"snapshots": []any{values{"snapshot-id": 1, "timestamp-ms": 1, "manifest-list": "m"}}, "current-snapshot-id": 1,
 	}
 	maps.Copy(all, more)
 	text, err := json.Marshal(all)

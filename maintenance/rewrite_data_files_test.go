@@ -10,7 +10,6 @@ import (
 
 // With a target of 1,000,000 files are small below 750,000 and large above
 // 1,800,000 bytes.
-const target = 1_000_000
 
 func of(target string) map[string]string {
 	return map[string]string{"write.target-file-size-bytes": target}

@@ -88,26 +88,18 @@ type manifestPlanner struct {
 
 	matching []int
 	bytes    int64
+	headers  int64
 	live     int64
 	entries  int64
-	// fewest and most are the manifests with the fewest and the most entries.
-	fewest, most manifest.File
 }
 
 func (p *manifestPlanner) add(index int, file manifest.File) {
-	if len(p.matching) == 0 || entries(file) < entries(p.fewest) {
-		p.fewest = file
-	}
-	if len(p.matching) == 0 || entries(file) > entries(p.most) {
-		p.most = file
-	}
 	p.matching = append(p.matching, index)
 	p.bytes += file.Length
+	p.headers += p.partitions.records[index].HeaderBytes
 	p.live += file.LiveFiles
-	p.entries += entries(file)
+	p.entries += file.LiveFiles + file.DeletedFiles
 }
-
-func entries(file manifest.File) int64 { return file.LiveFiles + file.DeletedFiles }
 
 func (p *manifestPlanner) plan() Manifests {
 	count := int64(len(p.matching))
@@ -145,7 +137,7 @@ func (p *manifestPlanner) counts() []int64 {
 	for _, index := range p.matching {
 		numbers := p.partitions.of(index)
 		if more := len(p.partitions.numbers) - len(counts); more > 0 {
-			counts = append(counts, make([]int64, more)...)
+			counts = append(counts, make([]int64, more)...) //nolint:makezero // Partitions are numbered as they are met.
 		}
 		r := p.partitions.records[index]
 		for row := range r.Len() {
@@ -175,23 +167,14 @@ func (p *manifestPlanner) rangeOutput(counts []int64, share float64, ranges int6
 	return written + p.manifests(inRange)
 }
 
-// manifests is how many manifests a task writes for this many files.
+// manifests is how many manifests a task writes for this many files. It takes
+// entries and headers to be as large as they are on average.
 func (p *manifestPlanner) manifests(files int64) int64 {
-	header, entry := p.lengths()
+	header := float64(p.headers) / float64(len(p.matching))
+	entry := max(1, float64(p.bytes-p.headers)/float64(p.entries))
 	room := math.Floor(maxManifestRatio*float64(p.target)) - header
 	perManifest := rowsDivisor * max(1, math.Ceil(room/(rowsDivisor*entry)))
 	return int64(math.Ceil(float64(files) / perManifest))
-}
-
-// lengths estimates the lengths of a manifest's header, which holds the table's
-// schema, and of an entry. Two manifests with different numbers of entries tell
-// them apart.
-func (p *manifestPlanner) lengths() (header, entry float64) {
-	if more := entries(p.most) - entries(p.fewest); more > 0 && p.most.Length > p.fewest.Length {
-		entry = float64(p.most.Length-p.fewest.Length) / float64(more)
-		return max(0, float64(p.fewest.Length)-entry*float64(entries(p.fewest))), entry
-	}
-	return 0, max(1, float64(p.bytes)/float64(p.entries))
 }
 
 // ordered are the numbers of the partitions that have files, in the order that

@@ -1,6 +1,7 @@
 package maintenance_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/iceberg-exporter/iceberg_exporter/maintenance"
@@ -86,12 +87,16 @@ func TestRewriteManifestsRolls(t *testing.T) {
 	var s snapshot
 	s.manifest(t, byDay, many(1000, file{size: 1, partition: day(1)})...)
 	s.manifest(t, byDay, many(2000, file{size: 1, partition: day(1)})...)
-	// A header takes 1,000 bytes and an entry 100: after each 500 files, 51,000
-	// bytes are 1.2 times the target of 42,500.
-	for target, want := range map[string]int64{"42500": 6, "42501": 4, "300000": 1, "20000": 12, "1": 12} {
-		properties := map[string]string{"commit.manifest.target-size-bytes": target}
+	header := s.records[0].HeaderBytes
+	for i, count := range []int64{1000, 2000} {
+		s.files[i].Length = header + 100*count
+	}
+	// After each 250 files, which take 25,000 bytes, there may be enough for a
+	// manifest of 1.2 times the target.
+	for size, want := range map[int64]int64{header + 50_000: 6, header + 50_002: 4, 400_000: 1, header + 25_000: 12, 1: 12} {
+		properties := map[string]string{"commit.manifest.target-size-bytes": fmt.Sprint((size*10 + 11) / 12)}
 		if got := maintenance.RewriteManifests(table(t, byDay, properties, nil), s.files, s.records); got.Data != (manifests{2, want}) {
-			t.Errorf("%s: got %+v, want %d", target, got, want)
+			t.Errorf("%d: got %+v, want %d", size, got, want)
 		}
 	}
 }

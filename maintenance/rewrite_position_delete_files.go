@@ -3,6 +3,7 @@ package maintenance
 import (
 	"cmp"
 	"encoding/binary"
+	"fmt"
 	"slices"
 
 	"github.com/iceberg-exporter/iceberg_exporter/manifest"
@@ -29,9 +30,15 @@ const (
 // records of the current snapshot's manifests.
 //
 // The rules of org.apache.iceberg.actions.BinPackRewritePositionDeletePlanner
-// are those of data files without the ones about deletes. Partitions are the
-// same when their values are, whatever spec they are of; a field that a spec
-// lacks is null. Equality deletes are left alone.
+// are those of data files without the ones about deletes. Equality deletes are
+// left alone. Files are grouped by their partition values, whatever spec they
+// are of; a field that a spec lacks is null, and one whose column was dropped
+// does not count.
+//
+// Such a group is planned, but it cannot be written when it has files of two
+// specs, or of a spec with a dropped column
+// (org.apache.iceberg.spark.source.SparkPositionDeletesRewriteBuilder and
+// SparkRewritePositionDeleteRunner): then the whole procedure fails.
 //
 // From format version 3 on nothing is done while all position deletes are
 // deletion vectors (RewritePositionDeleteFilesSparkAction). Where a position
@@ -64,12 +71,32 @@ func RewritePositionDeleteFiles(table *metadata.Table, records []*manifest.Recor
 	var plan PositionDeleteFileRewrite
 	for bin := range bins(selected, len(numbers)) {
 		if bytes := bytesOf(bin); sizes.worthwhile(len(bin), bytes) {
+			if refusal := unwritable(table, records, bin); refusal != "" {
+				return PositionDeleteFileRewrite{Refusal: refusal}
+			}
 			plan.Groups++
 			plan.Files += int64(len(bin))
 			plan.Bytes += bytes
 		}
 	}
 	return plan
+}
+
+// unwritable tells why a group cannot be written, and nothing where it can.
+func unwritable(table *metadata.Table, records []*manifest.Record, bin []candidate) string {
+	first := records[bin[0].record].SpecID
+	for _, c := range bin {
+		if id := records[c.record].SpecID; id != first {
+			return fmt.Sprintf("a partition has position delete files of the partition specs %d and %d", min(first, id), max(first, id))
+		}
+	}
+	spec, _ := table.Spec(first)
+	for _, f := range spec.Fields {
+		if f.Dropped {
+			return fmt.Sprintf("the column of the partition field %s was dropped", f.Name)
+		}
+	}
+	return ""
 }
 
 func hasPositionDeleteFile(records []*manifest.Record) bool {
@@ -89,7 +116,7 @@ func hasPositionDeleteFile(records []*manifest.Record) bool {
 // unify gives the partitions of a record numbers that are the same for tuples
 // of any spec with the same values (org.apache.iceberg.util.PartitionUtil.coercePartition).
 func unify(table *metadata.Table, r *manifest.Record, numbers map[string]int32) []int32 {
-	ids := fieldIDs(table, r)
+	ids, dropped := fieldIDs(table, r), droppedFields(table, r)
 	null := manifest.NullPartition(1)
 	type field struct {
 		id    int
@@ -102,7 +129,7 @@ func unify(table *metadata.Table, r *manifest.Record, numbers map[string]int32) 
 		fields, key = fields[:0], key[:0]
 		at := 0
 		for value := range tuple.Fields() {
-			if value != null {
+			if value != null && !dropped[at] {
 				fields = append(fields, field{ids[at], value})
 			}
 			at++
@@ -119,6 +146,16 @@ func unify(table *metadata.Table, r *manifest.Record, numbers map[string]int32) 
 		unified[i] = number
 	}
 	return unified
+}
+
+// droppedFields tells which fields of a record's tuples have no column any more.
+func droppedFields(table *metadata.Table, r *manifest.Record) []bool {
+	spec, _ := table.Spec(r.SpecID)
+	dropped := make([]bool, len(r.PartitionFields))
+	for i := range min(len(dropped), len(spec.Fields)) {
+		dropped[i] = spec.Fields[i].Dropped
+	}
+	return dropped
 }
 
 // firstFieldID is the id that the first partition field has in metadata of the

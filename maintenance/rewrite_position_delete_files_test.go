@@ -30,8 +30,6 @@ func TestRewritePositionDeleteFiles(t *testing.T) {
 		"one above 1.8 T":             {2, []file{{kind: manifest.PositionDeletes, size: 180_001, partition: day(1)}}, nil, want{1, 180_001, 1}},
 		"one at 1.8 T":                {2, []file{{kind: manifest.PositionDeletes, size: 180_000, partition: day(1)}}, nil, want{}},
 		"of two partitions":           {2, append(many(3, small), many(3, of(small, day(2)))...), nil, want{}},
-		"of two specs":                {2, many(2, small), many(3, of(small, values{"region": nil, "day": 1})), want{5, 5000, 1}},
-		"nulls of two specs":          {2, many(2, of(small, day(nil))), many(3, of(small, values{"region": nil, "day": nil})), want{5, 5000, 1}},
 		"a value that one spec lacks": {2, many(2, small), many(3, of(small, values{"region": "x", "day": 1})), want{}},
 		"swapped values are others":   {2, many(2, small), many(3, of(small, values{"region": "1", "day": nil})), want{}},
 		"vectors":                     {3, many(9, vector), nil, want{}},
@@ -53,6 +51,33 @@ func TestRewritePositionDeleteFiles(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a group of two specs cannot be written", func(t *testing.T) {
+		for name, c := range map[string]struct{ days, regions values }{
+			"values": {day(1), values{"region": nil, "day": 1}},
+			"nulls":  {day(nil), values{"region": nil, "day": nil}},
+		} {
+			for more, refuses := range map[int]bool{2: false, 3: true} {
+				var s snapshot
+				s.manifest(t, byDay, many(2, of(small, c.days))...)
+				s.manifest(t, byRegionAndDay, many(more, of(small, c.regions))...)
+				got := maintenance.RewritePositionDeleteFiles(table(t, byDay, nil, nil), s.records)
+				if refuses != (got.Refusal != "") || got.Files != 0 {
+					t.Errorf("%s, %d: %+v", name, more, got)
+				}
+			}
+		}
+	})
+	t.Run("a partition of a dropped column cannot be written", func(t *testing.T) {
+		columns := values{"schemas": []any{values{"schema-id": 0, "fields": []any{values{"id": 2, "type": "string"}}}}, "current-schema-id": 0}
+		for more, refuses := range map[int]bool{2: false, 3: true} {
+			var s snapshot
+			s.manifest(t, byDay, append(many(2, small), many(more, of(small, day(2)))...)...)
+			got := maintenance.RewritePositionDeleteFiles(table(t, whole, nil, columns), s.records)
+			if refuses != (got.Refusal != "") || got.Files != 0 {
+				t.Errorf("%d: %+v", more, got)
+			}
+		}
+	})
 	t.Run("the default target is 64 MiB", func(t *testing.T) {
 		for size, want := range map[int64]int64{50_331_647: 5, 50_331_648: 0, 120_795_955: 0, 120_795_956: 5} {
 			var s snapshot

@@ -13,9 +13,20 @@ import (
 type Key struct {
 	// Store tells the storage that the manifest lies in.
 	Store string
-	Path  string
-	// Length is the manifest's length as its list records it.
-	Length int64
+	// URI is where the manifest is, which for a table that was moved is not
+	// where its list says.
+	URI string
+	// The rest of a record's content follows from what the list says of the
+	// manifest, which one table's list must not decide for another's.
+	Length         int64
+	SpecID         int
+	Content        Content
+	SequenceNumber int64
+}
+
+// KeyOf returns the key of a manifest that a list names, and that lies at a URI.
+func KeyOf(store, uri string, file File) Key {
+	return Key{Store: store, URI: uri, Length: file.Length, SpecID: file.SpecID, Content: file.Content, SequenceNumber: file.SequenceNumber}
 }
 
 // Cache keeps the records of manifests, up to a number of bytes; the least
@@ -157,5 +168,5 @@ func (c *Cache) evict() {
 const entryOverhead = 200
 
 func entryBytes(key Key, record *Record) int64 {
-	return record.Bytes() + int64(len(key.Path)) + entryOverhead
+	return record.Bytes() + int64(len(key.URI)) + entryOverhead
 }

@@ -35,7 +35,7 @@ func TestCacheReadsOnce(t *testing.T) {
 	var waiting sync.WaitGroup
 	for range 50 {
 		waiting.Go(func() {
-			got, err := cache.Get(t.Context(), manifest.Key{Path: "m"}, func(context.Context) (*manifest.Record, error) {
+			got, err := cache.Get(t.Context(), manifest.Key{URI: "m"}, func(context.Context) (*manifest.Record, error) {
 				reads.Add(1)
 				<-release
 				return record, nil
@@ -59,7 +59,7 @@ func TestCacheEvictsLeastRecentlyUsed(t *testing.T) {
 	record := recordOf(t, 100)
 	cache := manifest.NewCache(3 * (record.Bytes() + 250))
 	get := func(path string) (wasRead bool) {
-		_, err := cache.Get(t.Context(), manifest.Key{Path: path}, func(context.Context) (*manifest.Record, error) {
+		_, err := cache.Get(t.Context(), manifest.Key{URI: path}, func(context.Context) (*manifest.Record, error) {
 			wasRead = true
 			return record, nil
 		})
@@ -109,7 +109,7 @@ func TestCacheKeepsNoErrors(t *testing.T) {
 func TestCacheKeysTellStoresApart(t *testing.T) {
 	cache, a, b := manifest.NewCache(1<<20), recordOf(t, 1), recordOf(t, 2)
 	for store, record := range map[string]*manifest.Record{"a": a, "b": b} {
-		got, err := cache.Get(t.Context(), manifest.Key{Store: store, Path: "m"}, func(context.Context) (*manifest.Record, error) { return record, nil })
+		got, err := cache.Get(t.Context(), manifest.Key{Store: store, URI: "m"}, func(context.Context) (*manifest.Record, error) { return record, nil })
 		if got != record || err != nil {
 			t.Error(store, got, err)
 		}
@@ -181,5 +181,21 @@ func TestCacheSurvivesPanic(t *testing.T) {
 	got, err := cache.Get(t.Context(), manifest.Key{}, func(context.Context) (*manifest.Record, error) { return record, nil })
 	if got != record || err != nil {
 		t.Error(got, err)
+	}
+}
+
+// TestCacheKeysTellListsApart: what one list says of a manifest is not what
+// another says of the same file.
+func TestCacheKeysTellListsApart(t *testing.T) {
+	file := manifest.File{Path: "m", Length: 1}
+	for _, other := range []manifest.File{
+		{Path: "m", Length: 2}, {Path: "m", Length: 1, SpecID: 1}, {Path: "m", Length: 1, Content: manifest.Deletes}, {Path: "m", Length: 1, SequenceNumber: 1},
+	} {
+		if manifest.KeyOf("s", "m", file) == manifest.KeyOf("s", "m", other) {
+			t.Errorf("%+v has the key of %+v", other, file)
+		}
+	}
+	if manifest.KeyOf("s", "/a/m", file) == manifest.KeyOf("s", "/b/m", file) {
+		t.Error("two places have one key")
 	}
 }

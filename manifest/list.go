@@ -64,6 +64,9 @@ func listFields() []field {
 // beyond what an engine can plan.
 const maxManifests = 1_000_000
 
+// maxListPaths bounds all the paths of a manifest list together.
+const maxListPaths = 64 << 20
+
 // ReadList reads a manifest list. Its errors are metadata.ErrCorrupt or
 // metadata.ErrUnsupported, or the reader's own.
 func ReadList(r io.Reader) ([]File, error) {
@@ -74,6 +77,7 @@ func ReadList(r io.Reader) ([]File, error) {
 	defer c.close()
 	var files []File
 	var entry row
+	pathBytes := 0
 	for {
 		if err := c.next(&entry); errors.Is(err, io.EOF) {
 			return files, nil
@@ -86,6 +90,9 @@ func ReadList(r io.Reader) ([]File, error) {
 		}
 		if len(files) == maxManifests {
 			return nil, fmt.Errorf("%w: a manifest list of more than %d manifests", metadata.ErrUnsupported, maxManifests)
+		}
+		if pathBytes += len(f.Path); pathBytes > maxListPaths {
+			return nil, fmt.Errorf("%w: a manifest list with paths of more than %d bytes", metadata.ErrUnsupported, maxListPaths)
 		}
 		files = append(files, f)
 	}

@@ -188,8 +188,9 @@ func (c *compiler) record(node avro.SchemaNode, wanted []field) step {
 			steps = append(steps, c.nullable(have.Type, want))
 			continue
 		}
-		skip := c.skip(have.Type)
-		steps = append(steps, func(c *cursor, _ *row) { skip(c) })
+		if skip := c.skip(have.Type); skip != nil {
+			steps = append(steps, func(c *cursor, _ *row) { skip(c) })
+		}
 	}
 	return func(c *cursor, r *row) {
 		for _, s := range steps {
@@ -264,7 +265,11 @@ func bound(column int64, to slot) func(*compiler, avro.SchemaNode) step {
 		}
 		if node.Type != "array" || node.Items == nil || !isPair(c.resolve(*node.Items)) {
 			skip := c.skip(node)
-			return func(c *cursor, _ *row) { skip(c) }
+			return func(c *cursor, _ *row) {
+				if skip != nil {
+					skip(c)
+				}
+			}
 		}
 		return func(c *cursor, r *row) {
 			c.blocks(func(c *cursor) {
@@ -358,7 +363,8 @@ func (c *compiler) partitionValue(node avro.SchemaNode) step {
 	}
 }
 
-// skip compiles a field that nobody wants.
+// skip compiles a field that nobody wants. It returns nil where there is nothing
+// to pass over, so that values without bytes cost no time either.
 func (c *compiler) skip(node avro.SchemaNode) func(*cursor) {
 	node = c.resolve(node)
 	if c.err != nil {
@@ -366,7 +372,7 @@ func (c *compiler) skip(node avro.SchemaNode) func(*cursor) {
 	}
 	switch node.Type {
 	case "null":
-		return func(*cursor) {}
+		return nil
 	case "boolean":
 		return func(c *cursor) { c.take(1) }
 	case "int", "long", "enum":
@@ -379,6 +385,9 @@ func (c *compiler) skip(node avro.SchemaNode) func(*cursor) {
 		return func(c *cursor) { c.bytes() }
 	case "fixed":
 		size := int64(node.Size)
+		if size == 0 {
+			return nil
+		}
 		return func(c *cursor) { c.take(size) }
 	case "union":
 		return c.skipUnion(node)
@@ -403,14 +412,21 @@ func (c *compiler) skipUnion(node avro.SchemaNode) func(*cursor) {
 			c.fail("there is no union branch %d", branch)
 			return
 		}
-		branches[branch](c)
+		if skip := branches[branch]; skip != nil {
+			skip(c)
+		}
 	}
 }
 
 func (c *compiler) skipRecord(node avro.SchemaNode) func(*cursor) {
-	fields := make([]func(*cursor), len(node.Fields))
-	for i, f := range node.Fields {
-		fields[i] = c.skip(f.Type)
+	var fields []func(*cursor)
+	for _, f := range node.Fields {
+		if skip := c.skip(f.Type); skip != nil {
+			fields = append(fields, skip)
+		}
+	}
+	if fields == nil {
+		return nil
 	}
 	return func(c *cursor) {
 		for _, skip := range fields {
@@ -426,7 +442,12 @@ func (c *compiler) skipList(node avro.SchemaNode) func(*cursor) {
 		item = c.skip(*node.Items)
 	case node.Type == "map" && node.Values != nil:
 		value := c.skip(*node.Values)
-		item = func(c *cursor) { c.bytes(); value(c) }
+		item = func(c *cursor) {
+			c.bytes()
+			if value != nil {
+				value(c)
+			}
+		}
 	default:
 		c.fail(metadata.ErrCorrupt, "a %s of nothing", node.Type)
 	}

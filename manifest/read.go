@@ -18,8 +18,20 @@ const maxExact = 1 << 53
 // split at 8 MiB, some ten thousand files, unless a writer is told otherwise.
 const maxEntries = 5_000_000
 
-// The status of a manifest entry; the others are live.
-const statusDeleted = 2
+// The statuses of manifest entries; those that are not deleted are live.
+const (
+	statusExisting = 0
+	statusAdded    = 1
+	statusDeleted  = 2
+)
+
+// Bounds on the texts of a manifest, which a small file can inflate to a great
+// many long ones.
+const (
+	maxPath           = 32 << 10
+	maxPartition      = 64 << 10
+	maxPartitionBytes = 64 << 20
+)
 
 // filePathColumn is the reserved field id of file_path in position delete files.
 const filePathColumn = 2147483546
@@ -73,6 +85,9 @@ func ReadRecord(r io.Reader, file File) (*Record, error) {
 		record:     &Record{SpecID: file.SpecID, Content: file.Content, PartitionFields: partitionFields(c.schema)},
 		partitions: map[Partition]int{},
 	}
+	for key, value := range c.properties {
+		b.record.HeaderBytes += int64(len(key) + len(value))
+	}
 	var entry row
 	for n := 0; ; n++ {
 		if err := c.next(&entry); errors.Is(err, io.EOF) {
@@ -81,8 +96,12 @@ func ReadRecord(r io.Reader, file File) (*Record, error) {
 		} else if err != nil {
 			return nil, fmt.Errorf("entry %d: %w", n, err)
 		}
-		if entry.slots[slotStatus].long == statusDeleted {
+		switch status := entry.slots[slotStatus].long; status {
+		case statusExisting, statusAdded:
+		case statusDeleted:
 			continue
+		default:
+			return nil, fmt.Errorf("entry %d: %w: status %d", n, metadata.ErrUnsupported, status)
 		}
 		if b.record.Len() == maxEntries {
 			return nil, fmt.Errorf("%w: a manifest of more than %d files", metadata.ErrUnsupported, maxEntries)
@@ -98,6 +117,8 @@ type recordBuilder struct {
 	file       File
 	record     *Record
 	partitions map[Partition]int
+	// partitionBytes is how long all the partitions are.
+	partitionBytes int
 }
 
 func (b *recordBuilder) add(entry *row) error {
@@ -106,6 +127,9 @@ func (b *recordBuilder) add(entry *row) error {
 		return err
 	}
 	path := entry.slots[slotFilePath].bytes
+	if len(path) > maxPath || len(entry.partition) > maxPartition {
+		return fmt.Errorf("%w: a path of %d bytes, or a partition of %d", metadata.ErrUnsupported, len(path), len(entry.partition))
+	}
 	e := Entry{
 		PathHash:       PathHash(path),
 		Size:           entry.slots[slotSize].long,
@@ -119,6 +143,9 @@ func (b *recordBuilder) add(entry *row) error {
 	}
 	if e.Size < 0 || e.Size > maxExact || e.Rows < 0 || e.Rows > maxExact {
 		return fmt.Errorf("%w: %q has %d bytes and %d rows", metadata.ErrCorrupt, path, e.Size, e.Rows)
+	}
+	if b.partitionBytes > maxPartitionBytes {
+		return fmt.Errorf("%w: a manifest with partitions of more than %d bytes", metadata.ErrUnsupported, maxPartitionBytes)
 	}
 	if sequence := entry.slots[slotSequenceNumber]; sequence.set {
 		e.SequenceNumber = sequence.long
@@ -174,5 +201,6 @@ func (b *recordBuilder) partition(form []byte) int {
 	p := Partition(form)
 	b.partitions[p] = i
 	b.record.partitions = append(b.record.partitions, p)
+	b.partitionBytes += len(p)
 	return i
 }

@@ -105,6 +105,10 @@ func TestReadRecord(t *testing.T) {
 		{PathHash: manifest.PathHash("s3://b/t/2"), Size: 200, Rows: 20, Partition: 1, SequenceNumber: 9},
 		{PathHash: manifest.PathHash("s3://b/t/3"), Size: 100, Rows: 10, Partition: 2, SequenceNumber: 9},
 	}
+	// The header has a sync marker besides, and lengths.
+	if end := bytes.LastIndex(content, content[len(content)-16:]); record.HeaderBytes < 500 || record.HeaderBytes > int64(end) {
+		t.Errorf("a header of %d bytes", record.HeaderBytes)
+	}
 	if record.Len() != len(want) || record.SpecID != 4 {
 		t.Fatalf("%d files of spec %d", record.Len(), record.SpecID)
 	}
@@ -409,6 +413,9 @@ func TestReadErrors(t *testing.T) {
 		{"negative size", encode(t, schema, nil, nil, dataFile("f", 1, values{"file_size_in_bytes": -1})), metadata.ErrCorrupt},
 		{"negative rows", encode(t, schema, nil, nil, dataFile("f", 1, values{"record_count": -1})), metadata.ErrCorrupt},
 		{"a size beyond belief", encode(t, schema, nil, nil, dataFile("f", 1, values{"file_size_in_bytes": int64(math.MaxInt64)})), metadata.ErrCorrupt},
+		{"a long path", encode(t, schema, nil, nil, dataFile(strings.Repeat("x", 40_000), 1, nil)), metadata.ErrUnsupported},
+		{"a long partition", encode(t, entrySchema(`"string"`, "", ""), nil, nil, dataFile("f", strings.Repeat("x", 70_000), nil)), metadata.ErrUnsupported},
+		{"unknown status", encode(t, schema, nil, nil, with(dataFile("f", 1, nil), values{"status": 9})), metadata.ErrUnsupported},
 		{"unknown content", encode(t, schema, nil, nil, dataFile("f", 1, values{"content": 7})), metadata.ErrUnsupported},
 		{"types within types", encode(t, entrySchema(`"int"`, "", ","+laughs), nil, nil), metadata.ErrUnsupported},
 	} {

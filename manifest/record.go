@@ -27,6 +27,9 @@ type Record struct {
 	Content Content
 	// PartitionFields are the fields of the partition tuples, in their order.
 	PartitionFields []PartitionField
+	// HeaderBytes is the size of what the manifest's header holds: the schemas
+	// and the partition spec.
+	HeaderBytes int64
 
 	length     int
 	pathHash   column[uint64]

@@ -154,7 +154,11 @@ func (m *Measurer) records(ctx context.Context, catalog *Catalog, table *source.
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(cap(catalog.reads))
 	for i, file := range files {
-		key := manifest.Key{Store: catalog.Client.Store(), Path: file.Path, Length: file.Length}
+		uri, err := table.Files.Resolve(file.Path)
+		if err != nil {
+			return nil, err
+		}
+		key := manifest.KeyOf(catalog.Client.Store(), uri, file)
 		if record, ok := m.cache.Peek(key); ok {
 			records[i] = record
 			continue

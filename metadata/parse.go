@@ -81,6 +81,7 @@ type (
 	}
 	rawField struct {
 		ID        int    `json:"field-id"`
+		SourceID  *int   `json:"source-id"`
 		Name      string `json:"name"`
 		Transform string `json:"transform"`
 	}
@@ -88,7 +89,7 @@ type (
 		ID             *SnapshotID       `json:"snapshot-id"`
 		ParentID       *SnapshotID       `json:"parent-snapshot-id"`
 		SequenceNumber int64             `json:"sequence-number"`
-		TimestampMs    int64             `json:"timestamp-ms"`
+		TimestampMs    *int64            `json:"timestamp-ms"`
 		ManifestList   string            `json:"manifest-list"`
 		Manifests      []string          `json:"manifests"`
 		Summary        map[string]string `json:"summary"`
@@ -115,13 +116,18 @@ type parser struct {
 	table      *Table
 	hasVersion bool
 	hasSchema  bool
-	v1Spec     []rawField
-	encrypted  bool
-	mainRef    *SnapshotID
+	// columns are the ids of the columns of each schema, by its id.
+	columns         map[int]map[int]bool
+	v1Columns       map[int]bool
+	currentSchemaID *int
+	v1Spec          []rawField
+	specs           []rawSpec
+	encrypted       bool
+	mainRef         *SnapshotID
 }
 
 func parse(d *json.Decoder) (*Table, error) {
-	p := &parser{table: &Table{Properties: map[string]string{}, snapshots: map[SnapshotID]int{}}}
+	p := &parser{table: &Table{Properties: map[string]string{}, snapshots: map[SnapshotID]int{}}, columns: map[int]map[int]bool{}}
 	if err := object(d, p.field); err != nil {
 		return nil, asCorrupt(err)
 	}
@@ -212,24 +218,68 @@ func (p *parser) field(d *json.Decoder, name string) error {
 		return d.Decode(&t.CurrentSnapshotID)
 	case "schema":
 		p.hasSchema = true
-		return skip(d)
+		var text json.RawMessage
+		if err := d.Decode(&text); err != nil {
+			return err
+		}
+		_, p.v1Columns = columns(text)
+		return nil
 	case "schemas":
-		return array(d, func(json.RawMessage) error { t.Schemas++; return nil })
+		t.Schemas = 0
+		return array(d, func(text json.RawMessage) error {
+			if t.Schemas++; t.Schemas > maxElements {
+				return tooMany("schemas")
+			}
+			id, ids := columns(text)
+			p.columns[id] = ids
+			return nil
+		})
+	case "current-schema-id":
+		return d.Decode(&p.currentSchemaID)
 	case "partition-spec":
 		return d.Decode(&p.v1Spec)
 	case "partition-specs":
-		return array(d, func(s rawSpec) error { t.Specs = append(t.Specs, s.spec()); return nil })
+		p.specs = nil
+		return array(d, func(s rawSpec) error {
+			p.specs = append(p.specs, s)
+			return bounded("partition specs", len(p.specs))
+		})
 	case "snapshots":
+		t.Snapshots = nil // The last of several fields counts, as everywhere.
+		clear(t.snapshots)
 		return array(d, p.snapshot)
 	case "refs":
 		return p.refs(d)
 	case "metadata-log":
-		return array(d, func(e rawLogEntry) error { t.MetadataLog = append(t.MetadataLog, LogEntry(e)); return nil })
+		t.MetadataLog = nil
+		return array(d, func(e rawLogEntry) error {
+			t.MetadataLog = append(t.MetadataLog, LogEntry(e))
+			return bounded("metadata log entries", len(t.MetadataLog))
+		})
 	case "statistics", "partition-statistics":
-		return array(d, func(s rawStatistics) error { t.StatisticsFiles = append(t.StatisticsFiles, s.Path); return nil })
+		return array(d, func(s rawStatistics) error {
+			t.StatisticsFiles = append(t.StatisticsFiles, s.Path)
+			return bounded("statistics files", len(t.StatisticsFiles))
+		})
 	default:
 		return skip(d)
 	}
+}
+
+// maxElements bounds every list of a metadata file: a compressed file of a few
+// kilobytes can hold millions of empty elements. Tables with a hundred thousand
+// snapshots are far beyond what engines bear.
+const maxElements = 300_000
+
+func bounded(what string, n int) error {
+	if n > maxElements {
+		return tooMany(what)
+	}
+	return nil
+}
+
+func tooMany(what string) error {
+	return fmt.Errorf("%w: more than %d %s", ErrUnsupported, maxElements, what)
 }
 
 // skip consumes the next value without keeping it.
@@ -252,10 +302,14 @@ func skip(d *json.Decoder) error {
 	}
 }
 
-func (s rawSpec) spec() Spec {
+// spec tells which columns are dropped where the schema's columns are known.
+func (s rawSpec) spec(columns map[int]bool) Spec {
 	spec := Spec{ID: s.ID}
 	for _, f := range s.Fields {
-		spec.Fields = append(spec.Fields, SpecField(f))
+		spec.Fields = append(spec.Fields, SpecField{
+			ID: f.ID, Name: f.Name, Transform: f.Transform,
+			Dropped: len(columns) > 0 && f.SourceID != nil && !columns[*f.SourceID],
+		})
 	}
 	return spec
 }
@@ -264,13 +318,22 @@ func (p *parser) snapshot(raw rawSnapshot) error {
 	if raw.ID == nil {
 		return fmt.Errorf("%w metadata: a snapshot has no snapshot-id", ErrCorrupt)
 	}
+	if raw.TimestampMs == nil || *raw.TimestampMs < 0 {
+		return fmt.Errorf("%w metadata: snapshot %d has no timestamp-ms", ErrCorrupt, *raw.ID)
+	}
 	if raw.KeyID != "" {
 		p.encrypted = true
 	}
 	t := p.table
+	if _, twice := t.snapshots[*raw.ID]; twice {
+		return fmt.Errorf("%w metadata: there are two snapshots %d", ErrCorrupt, *raw.ID)
+	}
+	if len(t.Snapshots) == maxElements {
+		return tooMany("snapshots")
+	}
 	t.snapshots[*raw.ID] = len(t.Snapshots)
 	s := Snapshot{
-		ID: *raw.ID, ParentID: raw.ParentID, TimestampMs: raw.TimestampMs, SequenceNumber: raw.SequenceNumber,
+		ID: *raw.ID, ParentID: raw.ParentID, TimestampMs: *raw.TimestampMs, SequenceNumber: raw.SequenceNumber,
 		ManifestList: raw.ManifestList, Manifests: raw.Manifests, Operation: Operation(raw.Summary["operation"]),
 	}
 	if s.Operation == "" {
@@ -365,8 +428,15 @@ func (p *parser) finish() (*Table, error) {
 	if t.Schemas == 0 && p.hasSchema {
 		t.Schemas = 1
 	}
-	if t.Specs == nil {
-		t.Specs = []Spec{rawSpec{Fields: p.v1Spec}.spec()}
+	columns := p.v1Columns
+	if id := p.currentSchemaID; id != nil && p.columns[*id] != nil {
+		columns = p.columns[*id]
+	}
+	if p.specs == nil {
+		p.specs = []rawSpec{{Fields: p.v1Spec}}
+	}
+	for _, s := range p.specs {
+		t.Specs = append(t.Specs, s.spec(columns))
 	}
 	// Writers have put -1 for "none", besides null and nothing at all.
 	if id := t.CurrentSnapshotID; id != nil && *id == -1 {

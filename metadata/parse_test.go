@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -73,6 +74,13 @@ func TestParse(t *testing.T) {
 	}
 }
 
+func dropped(m *metadata.Table) (dropped []bool) {
+	for _, f := range m.Specs[0].Fields {
+		dropped = append(dropped, f.Dropped)
+	}
+	return dropped
+}
+
 func TestParseVariants(t *testing.T) {
 	hasCurrent := func(m *metadata.Table) bool { _, ok := m.Current(); return ok }
 	for _, c := range []struct {
@@ -82,7 +90,9 @@ func TestParseVariants(t *testing.T) {
 		{"no snapshots at all", table(`"schemas": []`), func(m *metadata.Table) bool { return !hasCurrent(m) && len(m.Refs) == 0 }},
 		{"current snapshot null", table(`"current-snapshot-id": null, "snapshots": null`), func(m *metadata.Table) bool { return !hasCurrent(m) }},
 		{"current snapshot -1", table(`"current-snapshot-id": -1`), func(m *metadata.Table) bool { return !hasCurrent(m) }},
-		{"main without current snapshot", table(`"refs": {"main": {"snapshot-id": 1, "type": "branch"}}, "snapshots": [{"snapshot-id": 1}]`), hasCurrent},
+		{"main without current snapshot", table(`"refs": {"main": {"snapshot-id": 1, "type": "branch"}}, "snapshots": [{"timestamp-ms": 1, "snapshot-id": 1}]`), hasCurrent},
+		{"the last of two fields counts", table(twoSnapshots + `, "schemas": [{}], "schemas": [{}, {}], ` + twoSnapshots), func(m *metadata.Table) bool { return len(m.Snapshots) == 2 && m.Schemas == 2 }},
+		{"a negative property is none", table(`"properties": {"n": "-5"}`), func(m *metadata.Table) bool { return m.IntProperty("n", 7) == 7 }},
 		{"main is implied", table(twoSnapshots), func(m *metadata.Table) bool {
 			return len(m.Refs) == 1 && m.Refs[0].Name == "main" && m.Refs[0].SnapshotID == 2 && m.Refs[0].Type == metadata.Branch
 		}},
@@ -95,7 +105,7 @@ func TestParseVariants(t *testing.T) {
 			func(m *metadata.Table) bool { return m.Schemas == 2 && len(m.Specs) == 1 && m.Specs[0].ID == 3 },
 		},
 		{
-			"v1 manifests", `{"format-version": 1, "current-snapshot-id": 1, "snapshots": [{"snapshot-id": 1, "manifests": ["a", "b"]}]}`,
+			"v1 manifests", `{"format-version": 1, "current-snapshot-id": 1, "snapshots": [{"timestamp-ms": 1, "snapshot-id": 1, "manifests": ["a", "b"]}]}`,
 			func(m *metadata.Table) bool {
 				s, _ := m.Current()
 				return len(s.Manifests) == 2 && s.ManifestList == ""
@@ -105,21 +115,38 @@ func TestParseVariants(t *testing.T) {
 			"void transforms do not partition", table(`"partition-specs": [{"spec-id": 0, "fields": [{"name": "x", "transform": "void"}]}]`),
 			func(m *metadata.Table) bool { return !m.Specs[0].IsPartitioned() },
 		},
-		{"unsigned snapshot ids", table(`"current-snapshot-id": 9876543210123456789, "snapshots": [{"snapshot-id": 9876543210123456789}]`), hasCurrent},
 		{
-			"no operation is an overwrite", table(`"snapshots": [{"snapshot-id": 1, "summary": {}}, {"snapshot-id": 2}]`),
+			"dropped columns",
+			table(`"partition-specs": [{"spec-id": 0, "fields": [{"source-id": 1}, {"source-id": 2}, {"source-id": 3}, {"source-id": 4}, {}]}], "current-schema-id": 7,
+				"schemas": [{"schema-id": 0, "fields": [{"id": 2, "type": "int"}]}, {"schema-id": 7, "fields": [{"id": 1, "type": "int"},
+					{"id": 5, "type": {"type": "struct", "fields": [{"id": 3, "type": "int"}]}}, {"id": 6, "type": {"type": "list", "element-id": 4, "element": "int"}}]}]`),
+			func(m *metadata.Table) bool {
+				return reflect.DeepEqual(dropped(m), []bool{false, true, false, true, false})
+			},
+		},
+		{
+			"dropped columns in v1", `{"format-version": 1, "schema": {"fields": [{"id": 1, "type": "int"}]}, "partition-spec": [{"source-id": 1}, {"source-id": 2}]}`,
+			func(m *metadata.Table) bool { return reflect.DeepEqual(dropped(m), []bool{false, true}) },
+		},
+		{
+			"a schema that nobody reads", table(`"partition-specs": [{"spec-id": 0, "fields": [{"source-id": 2}]}], "current-schema-id": 0, "schemas": [{"schema-id": 0, "fields": "none"}]`),
+			func(m *metadata.Table) bool { return reflect.DeepEqual(dropped(m), []bool{false}) },
+		},
+		{"unsigned snapshot ids", table(`"current-snapshot-id": 9876543210123456789, "snapshots": [{"timestamp-ms": 1, "snapshot-id": 9876543210123456789}]`), hasCurrent},
+		{
+			"no operation is an overwrite", table(`"snapshots": [{"timestamp-ms": 1, "snapshot-id": 1, "summary": {}}, {"timestamp-ms": 1, "snapshot-id": 2}]`),
 			func(m *metadata.Table) bool {
 				return m.Snapshots[0].Operation == metadata.Overwrite && m.Snapshots[1].Operation == metadata.Overwrite && !m.Snapshots[1].Summary.Counted
 			},
 		},
 		{
-			"manifest rewrite", table(`"snapshots": [{"snapshot-id": 1, "summary": {"operation": "replace", "entries-processed": "5", "manifests-created": "1"}}]`),
+			"manifest rewrite", table(`"snapshots": [{"timestamp-ms": 1, "snapshot-id": 1, "summary": {"operation": "replace", "entries-processed": "5", "manifests-created": "1"}}]`),
 			func(m *metadata.Table) bool {
 				return m.Snapshots[0].IsManifestRewrite() && !m.Snapshots[0].IsDataCompaction()
 			},
 		},
 		{
-			"a replace that counts manifests only", table(`"snapshots": [{"snapshot-id": 1, "summary": {"operation": "replace", "manifests-created": "1", "removed-delete-files": "2"}}]`),
+			"a replace that counts manifests only", table(`"snapshots": [{"timestamp-ms": 1, "snapshot-id": 1, "summary": {"operation": "replace", "manifests-created": "1", "removed-delete-files": "2"}}]`),
 			func(m *metadata.Table) bool {
 				return !m.Snapshots[0].IsManifestRewrite() && !m.Snapshots[0].IsDataCompaction()
 			},
@@ -147,16 +174,20 @@ func TestParseErrors(t *testing.T) {
 		{"negative version", `{"format-version": -1}`, metadata.ErrCorrupt},
 		{"version is a text", `{"format-version": "2"}`, metadata.ErrCorrupt},
 		{"version 4", `{"format-version": 4}`, metadata.ErrUnsupported},
-		{"encrypted by a snapshot", table(`"snapshots": [{"snapshot-id": 1, "key-id": "k"}]`), metadata.ErrUnsupported},
+		{"encrypted by a snapshot", table(`"snapshots": [{"timestamp-ms": 1, "snapshot-id": 1, "key-id": "k"}]`), metadata.ErrUnsupported},
 		{"encrypted by a property", table(`"properties": {"encryption.key-id": "k"}`), metadata.ErrUnsupported},
 		{"current snapshot is missing", table(`"current-snapshot-id": 5, "snapshots": []`), metadata.ErrCorrupt},
+		{"snapshot without time", table(`"snapshots": [{"snapshot-id": 1}]`), metadata.ErrCorrupt},
+		{"snapshot before time began", table(`"snapshots": [{"snapshot-id": 1, "timestamp-ms": -1}]`), metadata.ErrCorrupt},
+		{"two snapshots of one id", table(`"snapshots": [{"snapshot-id": 1, "timestamp-ms": 1}, {"snapshot-id": 1, "timestamp-ms": 2}]`), metadata.ErrCorrupt},
+		{"a bomb of empty elements", table(`"partition-specs": [` + strings.Repeat("{},", 300_000) + `{}]`), metadata.ErrUnsupported},
 		{"snapshot without id", table(`"snapshots": [{"timestamp-ms": 1}]`), metadata.ErrCorrupt},
-		{"snapshot id is a text", table(`"snapshots": [{"snapshot-id": "1"}]`), metadata.ErrCorrupt},
+		{"snapshot id is a text", table(`"snapshots": [{"timestamp-ms": 1, "snapshot-id": "1"}]`), metadata.ErrCorrupt},
 		{"snapshot id does not fit", table(`"current-snapshot-id": 99999999999999999999`), metadata.ErrCorrupt},
 		{"timestamp does not fit", table(`"snapshots": [{"snapshot-id": 1, "timestamp-ms": 1e30}]`), metadata.ErrCorrupt},
-		{"count is negative", table(`"snapshots": [{"snapshot-id": 1, "summary": {"added-data-files": "-3"}}]`), metadata.ErrCorrupt},
-		{"count does not fit", table(`"snapshots": [{"snapshot-id": 1, "summary": {"deleted-data-files": "99999999999999999999"}}]`), metadata.ErrCorrupt},
-		{"size is no number", table(`"snapshots": [{"snapshot-id": 1, "summary": {"added-files-size": "big"}}]`), metadata.ErrCorrupt},
+		{"count is negative", table(`"snapshots": [{"timestamp-ms": 1, "snapshot-id": 1, "summary": {"added-data-files": "-3"}}]`), metadata.ErrCorrupt},
+		{"count does not fit", table(`"snapshots": [{"timestamp-ms": 1, "snapshot-id": 1, "summary": {"deleted-data-files": "99999999999999999999"}}]`), metadata.ErrCorrupt},
+		{"size is no number", table(`"snapshots": [{"timestamp-ms": 1, "snapshot-id": 1, "summary": {"added-files-size": "big"}}]`), metadata.ErrCorrupt},
 		{"snapshots is an object", table(`"snapshots": {}`), metadata.ErrCorrupt},
 		{"ref without snapshot", table(`"refs": {"main": {"type": "branch"}}`), metadata.ErrCorrupt},
 		{"ref of no type", table(`"refs": {"x": {"snapshot-id": 1, "type": "leaf"}}`), metadata.ErrCorrupt},
@@ -205,8 +236,8 @@ func TestParseKeepsStorageErrors(t *testing.T) {
 
 func TestAncestors(t *testing.T) {
 	m := parse(t, table(`"snapshots": [
-		{"snapshot-id": 1, "parent-snapshot-id": 3}, {"snapshot-id": 2, "parent-snapshot-id": 1},
-		{"snapshot-id": 3, "parent-snapshot-id": 2}, {"snapshot-id": 4, "parent-snapshot-id": 99}]`))
+		{"timestamp-ms": 1, "snapshot-id": 1, "parent-snapshot-id": 3}, {"timestamp-ms": 1, "snapshot-id": 2, "parent-snapshot-id": 1},
+		{"timestamp-ms": 1, "snapshot-id": 3, "parent-snapshot-id": 2}, {"timestamp-ms": 1, "snapshot-id": 4, "parent-snapshot-id": 99}]`))
 	for start, want := range map[metadata.SnapshotID]int{3: 3, 4: 1, 99: 0} {
 		n := 0
 		for range m.Ancestors(start) {

@@ -60,6 +60,9 @@ type SpecField struct {
 	ID        int
 	Name      string
 	Transform string
+	// Dropped is whether the column that the field is made of is no longer in
+	// the table's schema.
+	Dropped bool
 }
 
 // IsPartitioned reports whether the spec has a field that still partitions:
@@ -238,11 +241,11 @@ func (t *Table) Spec(id int) (Spec, bool) {
 	return Spec{}, false
 }
 
-// IntProperty returns a table property that is a whole number, or the default
-// where it is not set or is none.
+// IntProperty returns a table property that is a whole number of zero or more,
+// or the default where it is not set or is none.
 func (t *Table) IntProperty(name string, byDefault int64) int64 {
 	n, err := strconv.ParseInt(t.Properties[name], 10, 64)
-	if err != nil {
+	if err != nil || n < 0 {
 		return byDefault
 	}
 	return n

@@ -140,6 +140,18 @@ func (f *Fleet) Refresh(ctx context.Context) {
 // RefreshTable measures one table like Refresh, and returns its state. It
 // returns false for a name that the configuration does not cover.
 func (f *Fleet) RefreshTable(ctx context.Context, name string) (Table, bool) {
+	// Dots divide a name in more than one way: a table that is known is meant.
+	for _, c := range f.current() {
+		if !strings.HasPrefix(name, c.name+".") {
+			continue
+		}
+		wait(ctx, c.discover())
+		for _, t := range c.list() {
+			if t.key.String() == name {
+				return c.refreshTable(ctx, t.key.Identifier), true
+			}
+		}
+	}
 	for _, c := range f.current() {
 		rest, ok := strings.CutPrefix(name, c.name+".")
 		if !ok {

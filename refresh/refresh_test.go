@@ -426,3 +426,73 @@ func TestRefreshTable(t *testing.T) {
 		}
 	}
 }
+
+// TestDotsInNames: a level or a table with a dot in its name is found again
+// where it was listed, by /probe too.
+func TestDotsInNames(t *testing.T) {
+	root := warehouse(t, "sales.orders")
+	from := filepath.Join(root, "sales", "orders")
+	for _, to := range []string{"n.s/t", "ns/t.dot"} {
+		if err := os.CopyFS(filepath.Join(root, to), os.DirFS(from)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := newFixture(t, fmt.Sprintf(`{catalogs: [
+		{name: c, type: hadoop, warehouse: %[1]s, allow_moved_paths: true},
+		{name: c.ns, type: hadoop, warehouse: %[1]s, allow_moved_paths: true, tables: [{name: 'sales.*'}]}]}`, root))
+	f.refresh(long)
+	for _, name := range []string{"c.n.s.t", "c.ns.t.dot", "c.sales.orders", "c.ns.sales.orders"} {
+		if !f.table(name).Up {
+			t.Errorf("%s is down: %s", name, f.log.b.String())
+		}
+		if table, covered := f.RefreshTable(t.Context(), name); !covered || !table.Up || table.Key.String() != name {
+			t.Errorf("probing %s: covered %v, %+v", name, covered, table.Key)
+		}
+	}
+}
+
+// TestMovedTablesAreApart: two tables that were copied from one place have their
+// own figures, whatever their lists call their files.
+func TestMovedTablesAreApart(t *testing.T) {
+	root := warehouse(t, "sales.orders")
+	from, to := filepath.Join(root, "sales", "orders"), filepath.Join(root, "sales", "broken")
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+	manifests, err := filepath.Glob(filepath.Join(to, "metadata", "*-m*.avro"))
+	if err != nil || len(manifests) == 0 {
+		t.Fatal("no manifests", err)
+	}
+	for _, file := range manifests {
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := newFixture(t, hadoop(root, ""))
+	f.refresh(long)
+	f.refresh(long)
+	if !f.table("c.sales.orders").Up || f.table("c.sales.broken").Up {
+		t.Errorf("up: %v and %v", f.table("c.sales.orders").Up, f.table("c.sales.broken").Up)
+	}
+	for _, c := range f.Snapshot().Catalogs {
+		if !c.Up {
+			t.Error("one table's files say that the catalog is down")
+		}
+	}
+}
+
+// TestVersionHints: a hint that is damaged or stale does no harm.
+func TestVersionHints(t *testing.T) {
+	for _, hint := range []string{"", "x", "999999", "-1", "../../etc/passwd", strings.Repeat("9", 4000), "a\x00b", "v1.metadata.json.bak"} {
+		root := warehouse(t, "sales.orders")
+		file := filepath.Join(root, "sales", "orders", "metadata", "version-hint.text")
+		if err := os.WriteFile(file, []byte(hint), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f := newFixture(t, hadoop(root, ""))
+		f.refresh(long)
+		if !f.table("c.sales.orders").Up {
+			t.Errorf("with the hint %.20q: %s", hint, f.log.b.String())
+		}
+	}
+}

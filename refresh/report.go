@@ -18,9 +18,14 @@ import (
 type reporter struct {
 	logger log.Logger
 
-	mu   sync.Mutex
+	mu sync.Mutex
+	// last is the hint of the failure that was told. Texts may differ from one
+	// time to the next (a port, one of many files) where the trouble is the same.
 	last string
 }
+
+// maxText bounds the text of an error: it may hold a path of any length.
+const maxText = 2000
 
 // outcome reports how something went.
 func (r *reporter) outcome(doing string, err error) {
@@ -33,13 +38,16 @@ func (r *reporter) outcome(doing string, err error) {
 		r.last = ""
 		return
 	}
-	text := err.Error()
-	if text == r.last {
+	text, advice := err.Error(), hint(err)
+	if len(text) > maxText {
+		text = text[:maxText] + "..."
+	}
+	if advice == r.last {
 		level.Debug(r.logger).Log("msg", doing+" still fails", "err", text)
 		return
 	}
-	r.last = text
-	level.Error(r.logger).Log("msg", doing+" failed", "err", text, "hint", hint(err))
+	r.last = advice
+	level.Error(r.logger).Log("msg", doing+" failed", "err", text, "hint", advice)
 	if bug, ok := errors.AsType[*measure.PanicError](err); ok {
 		level.Error(r.logger).Log("msg", "where it happened", "stack", string(bug.Stack))
 	}

@@ -70,6 +70,11 @@ func (c *Client) Secrets() []string {
 // has no such table is an answer.
 func (c *Client) Answered() bool { return c.answered.Load() }
 
+// isDirectory reports whether the catalog is no service but directories.
+func (c *Client) isDirectory() bool {
+	return c.config.Type == config.Metadata || c.config.Type == config.Hadoop
+}
+
 // note keeps whether a call was answered, and returns its error.
 func (c *Client) note(err error) error {
 	c.answered.Store(err == nil || errors.Is(err, fs.ErrNotExist))
@@ -173,7 +178,13 @@ func (c *Client) Locate(ctx context.Context, id Identifier) (*Table, error) {
 	if err != nil {
 		return nil, c.note(err)
 	}
+	if c.isDirectory() {
+		c.answered.Store(true)
+	}
 	table, err := connected.locate(ctx, id)
+	if answered := err != nil && c.isDirectory() && ctx.Err() == nil; answered {
+		return table, err // What is wrong with one table's directory says nothing of the others.
+	}
 	return table, c.note(err)
 }
 

@@ -62,9 +62,11 @@ func (d *directory) find(ctx context.Context, location string) (fileio.Info, err
 		return d.files.Stat(ctx, location)
 	}
 	at := uri.Join(location, metadataDirectory)
-	hinted, err := d.hinted(ctx, at)
-	if err != nil || hinted.URI != "" {
-		return hinted, err
+	// A hint that is damaged, or leads nowhere, is no hint.
+	if hinted, err := d.hinted(ctx, at); err == nil && hinted.URI != "" {
+		return hinted, nil
+	} else if ctx.Err() != nil {
+		return hinted, ctx.Err()
 	}
 	return d.newest(ctx, at)
 }
@@ -124,6 +126,9 @@ func (d *directory) readHint(ctx context.Context, file string) (string, error) {
 func (d *directory) version(ctx context.Context, at, version string) (fileio.Info, error) {
 	if version == "" || strings.ContainsAny(version, "/\\") {
 		return fileio.Info{}, nil
+	}
+	if isMetadataFile(version) {
+		return d.files.Stat(ctx, uri.Join(at, version))
 	}
 	names := []string{version + ".metadata.json", version + ".gz.metadata.json", version + ".metadata.json.gz"}
 	if _, numbered := atoi(version); numbered {

@@ -48,7 +48,7 @@ func (c *hadoopCatalog) list(ctx context.Context, wanted func(string) bool) ([]I
 					return err
 				}
 			} else if namespace := strings.Join(levels, "."); len(levels) > 0 && wanted(namespace) {
-				tables = append(tables, Identifier{Namespace: namespace, Name: name})
+				tables = append(tables, newIdentifier(levels, name))
 			}
 		}
 		return nil

@@ -1,23 +1,24 @@
 package source
 
-import (
-	"context"
-
-	"github.com/iceberg-exporter/iceberg_exporter/config"
-)
+import "context"
 
 // metadataCatalog is no catalog at all: tables by the locations that the
 // configuration gives them.
 type metadataCatalog struct {
 	directory
-	config *config.Catalog
+	// locations are those of the tables, by their names.
+	locations map[string]string
 }
 
 func openMetadata(_ context.Context, env environment) (catalog, error) {
-	return &metadataCatalog{
+	c := &metadataCatalog{
 		directory: directory{files: env.storage(), limits: env.limits, moved: env.config.AllowMovedPaths},
-		config:    env.config,
-	}, nil
+		locations: map[string]string{},
+	}
+	for _, t := range env.config.Tables {
+		c.locations[t.Name] = t.Location
+	}
+	return c, nil
 }
 
 // list returns nothing: every table is named exactly.
@@ -26,11 +27,11 @@ func (c *metadataCatalog) list(context.Context, func(string) bool) ([]Identifier
 }
 
 func (c *metadataCatalog) locate(ctx context.Context, id Identifier) (*Table, error) {
-	table, ok := c.config.Match(id.String())
+	location, ok := c.locations[id.String()]
 	if !ok {
 		return nil, ErrNoTable
 	}
-	return c.directory.locate(ctx, table.Location)
+	return c.directory.locate(ctx, location)
 }
 
 func (c *metadataCatalog) close() error { return c.files.Close() }

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	icebergcatalog "github.com/apache/iceberg-go/catalog"
 	"github.com/apache/iceberg-go/catalog/rest"
@@ -43,6 +44,9 @@ type restCatalog struct {
 // other credentials for every table.
 const maxStorages = 64
 
+// responseTimeout is how long a catalog has to begin an answer.
+const responseTimeout = 30 * time.Second
+
 func openREST(ctx context.Context, env environment) (catalog, error) {
 	c := &restCatalog{env: env, answers: &restTransport{limit: 2*env.limits.MetadataBytes + 1<<20}}
 	c.storages, _ = simplelru.NewLRU(maxStorages, func(_ uint64, s *fileio.Storage) { _ = s.Close() })
@@ -53,6 +57,8 @@ func openREST(ctx context.Context, env environment) (catalog, error) {
 	options = append(options, rest.WithTransportFactory(func(config *tls.Config) (http.RoundTripper, func()) {
 		base := http.DefaultTransport.(*http.Transport).Clone()
 		base.TLSClientConfig = config
+		// The client asks for tokens without a context.
+		base.ResponseHeaderTimeout = responseTimeout
 		return &restSession{RoundTripper: base, answers: c.answers}, base.CloseIdleConnections
 	}))
 	if c.client, err = rest.NewCatalog(ctx, env.config.Name, env.config.URI, options...); err != nil {
@@ -117,7 +123,7 @@ func (c *restCatalog) list(ctx context.Context, wanted func(string) bool) ([]Ide
 			if err != nil {
 				return restError(err)
 			}
-			tables = append(tables, Identifier{Namespace: name, Name: id[len(id)-1]})
+			tables = append(tables, newIdentifier(namespace, id[len(id)-1]))
 		}
 		return nil
 	})

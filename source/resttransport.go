@@ -68,19 +68,23 @@ type restSession struct {
 // RoundTrip implements http.RoundTripper.
 func (s *restSession) RoundTrip(request *http.Request) (*http.Response, error) {
 	// The client adds its credentials to every request, redirected ones too.
-	if from := request.Response; from != nil && from.Request != nil && from.Request.URL.Host != request.URL.Host {
-		return nil, fmt.Errorf("the catalog redirects to another host, %s, which is not followed: configure that one", request.URL.Host)
+	if from := request.Response; from != nil && from.Request != nil && (from.Request.URL.Host != request.URL.Host || from.Request.URL.Scheme != request.URL.Scheme) {
+		return nil, fmt.Errorf("the catalog redirects to %s://%s, which is not followed: configure that one", request.URL.Scheme, request.URL.Host)
 	}
 	response, err := s.RoundTripper.RoundTrip(request)
-	if err != nil || response.StatusCode != http.StatusOK || request.Method != http.MethodGet {
+	if err != nil {
 		return response, err
+	}
+	response.Body = &boundedBody{ReadCloser: response.Body, left: s.answers.limit}
+	if response.StatusCode != http.StatusOK || request.Method != http.MethodGet {
+		return response, nil
 	}
 	answer, _ := request.Context().Value(restAnswerKey{}).(*restAnswer)
 	isConfig := strings.HasSuffix(request.URL.Path, "/v1/config")
 	if answer == nil && !isConfig {
 		return response, nil
 	}
-	body, err := s.answers.take(response)
+	body, err := take(response)
 	if err != nil {
 		return nil, err
 	}
@@ -96,15 +100,27 @@ func (s *restSession) RoundTrip(request *http.Request) (*http.Response, error) {
 }
 
 // take reads the body of a response and puts a copy in its place.
-func (t *restTransport) take(response *http.Response) ([]byte, error) {
+func take(response *http.Response) ([]byte, error) {
 	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, t.limit+1))
+	body, err := io.ReadAll(response.Body)
 	if err != nil {
 		return nil, err
 	}
-	if int64(len(body)) > t.limit {
-		return nil, fmt.Errorf("%w: the catalog's answer is larger than %d bytes; expire snapshots, or raise scrape.max_metadata_size", metadata.ErrUnsupported, t.limit)
-	}
 	response.Body = io.NopCloser(bytes.NewReader(body))
 	return body, nil
+}
+
+// boundedBody fails, rather than ends, where an answer is larger than it may be.
+type boundedBody struct {
+	io.ReadCloser
+	left int64
+}
+
+// Read implements io.Reader.
+func (b *boundedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return n, fmt.Errorf("%w: the catalog's answer is too large; expire snapshots, or raise scrape.max_metadata_size", metadata.ErrUnsupported)
+	}
+	return n, err
 }

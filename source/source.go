@@ -22,8 +22,25 @@ var ErrNoTable = fmt.Errorf("the catalog has no such table: %w", fs.ErrNotExist)
 
 // Identifier names a table within its catalog.
 type Identifier struct {
-	Namespace string // levels joined with dots
+	// Namespace is the levels of the namespace joined with dots.
+	Namespace string
 	Name      string
+	// parts are the levels where one of them has a dot in it, joined with a
+	// character that names do not have; empty where the dots tell them apart.
+	parts string
+}
+
+// levelSeparator cannot be part of a name: Iceberg's REST protocol separates
+// levels with it.
+const levelSeparator = "\x1f"
+
+// newIdentifier names a table in a namespace of these levels.
+func newIdentifier(levels []string, name string) Identifier {
+	id := Identifier{Namespace: strings.Join(levels, "."), Name: name}
+	if strings.Contains(strings.Join(levels, ""), ".") {
+		id.parts = strings.Join(levels, levelSeparator)
+	}
+	return id
 }
 
 // String returns namespace.table.
@@ -36,10 +53,14 @@ func (id Identifier) String() string {
 
 // levels returns the namespace's levels.
 func (id Identifier) levels() []string {
-	if id.Namespace == "" {
+	switch {
+	case id.parts != "":
+		return strings.Split(id.parts, levelSeparator)
+	case id.Namespace == "":
 		return nil
+	default:
+		return strings.Split(id.Namespace, ".")
 	}
-	return strings.Split(id.Namespace, ".")
 }
 
 // ParseIdentifier splits namespace.table.
@@ -66,7 +87,7 @@ type Metadata struct {
 	// catalog hands out the metadata and the file cannot be looked at.
 	Bytes *int64
 	// Files are the files that the metadata names.
-	Files fileio.Files
+	Files *fileio.TableFiles
 }
 
 // Read reads the table's metadata.

@@ -19,5 +19,5 @@ func scrapeTime(header string, offset time.Duration) time.Duration {
 	if told, err := strconv.ParseFloat(header, 64); err == nil && told > 0 && told < math.MaxInt32 {
 		timeout = time.Duration(told * float64(time.Second))
 	}
-	return timeout - min(offset, timeout/2)
+	return timeout - min(max(offset, 0), timeout/2)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"time"
 
@@ -37,6 +38,14 @@ type Options struct {
 	Logger        log.Logger
 }
 
+// telemetryPath matches the paths that the metrics may have.
+var telemetryPath = regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)+$|^/$`)
+
+// ownPaths are those of the other endpoints.
+func ownPaths() []string {
+	return []string{"/probe", "/targets", "/config", "/-/healthy", "/-/ready", "/-/reload"}
+}
+
 type handler struct {
 	Options
 	tables *prometheus.Registry
@@ -44,6 +53,9 @@ type handler struct {
 
 // NewHandler returns the exporter's endpoints.
 func NewHandler(o Options) (http.Handler, error) {
+	if !telemetryPath.MatchString(o.TelemetryPath) || slices.Contains(ownPaths(), o.TelemetryPath) {
+		return nil, fmt.Errorf("the path of the metrics cannot be %q: want one like /metrics that no other endpoint has", o.TelemetryPath)
+	}
 	h := &handler{Options: o, tables: prometheus.NewRegistry()}
 	if err := h.tables.Register(collector.NewTables(o.Fleet.Snapshot)); err != nil {
 		return nil, err
@@ -53,7 +65,11 @@ func NewHandler(o Options) (http.Handler, error) {
 		return nil, err
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET "+o.TelemetryPath, h.metrics)
+	metrics := o.TelemetryPath
+	if metrics == "/" {
+		metrics = "/{$}"
+	}
+	mux.HandleFunc("GET "+metrics, h.metrics)
 	mux.HandleFunc("GET /probe", h.probe)
 	mux.HandleFunc("GET /targets", h.targets)
 	mux.HandleFunc("GET /config", h.config)

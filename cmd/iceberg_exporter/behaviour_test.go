@@ -32,7 +32,16 @@ func TestVersion(t *testing.T) {
 }
 
 func TestWrongFlags(t *testing.T) {
-	for _, args := range [][]string{{"--no-such-flag"}, {"--log.level=loud"}, {"argument"}} {
+	sample := "--config.file=" + filepath.Join(repository(t), "deploy", "sample.yml")
+	for _, args := range [][]string{
+		{"--no-such-flag"},
+		{"--log.level=loud"},
+		{"argument"},
+		{sample, "--web.telemetry-path=metrics"},
+		{sample, "--web.telemetry-path="},
+		{sample, "--web.telemetry-path=/probe"},
+		{sample, "--web.telemetry-path=/{x}"},
+	} {
 		if output, status := program(t, args...); status == 0 {
 			t.Errorf("%q: status %d: %s", args, status, output)
 		}

@@ -102,7 +102,13 @@ func defineFlags(stdout, stderr io.Writer) (*flags, *kingpin.Application) {
 	app.UsageWriter(stdout).ErrorWriter(stderr)
 	app.HelpFlag.Short('h')
 	if info, ok := debug.ReadBuildInfo(); ok && version.Version == "" {
-		version.Version = info.Main.Version // Set by go install.
+		// Built by go install, without the flags of a release.
+		version.Version = info.Main.Version
+		for _, setting := range info.Settings {
+			if setting.Key == "vcs.time" {
+				version.BuildDate = setting.Value
+			}
+		}
 	}
 	app.Version(version.Print(name))
 	app.Flag("config.file", "Path of the configuration file.").Default("iceberg_exporter.yml").StringVar(&f.configFile)
@@ -157,7 +163,7 @@ func (e *exporter) serve(f *flags, slogger *slog.Logger) int {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
-	if err := errors.Join(server.Shutdown(ctx), e.fleet.Close(ctx)); err != nil {
+	if err := errors.Join(e.fleet.Close(ctx), server.Shutdown(ctx)); err != nil {
 		level.Warn(e.logger).Log("msg", "stopping", "err", err)
 	}
 	return status
