@@ -67,9 +67,8 @@ func (d *deletes) add(table *metadata.Table, r *manifest.Record) {
 		case e.Kind == manifest.EqualityDeletes:
 			in(d.equalities, key).add(e)
 		case e.Referenced != 0:
-			head := d.heads.at(e.Referenced)
-			d.fileScoped = append(d.fileScoped, fileDelete{e.SequenceNumber, e.Rows, e.Size, e.Kind == manifest.DeletionVector, *head})
-			*head = int32(len(d.fileScoped) - 1)
+			next := d.heads.put(e.Referenced, int32(len(d.fileScoped)))
+			d.fileScoped = append(d.fileScoped, fileDelete{e.SequenceNumber, e.Rows, e.Size, e.Kind == manifest.DeletionVector, next})
 		case e.Kind == manifest.PositionDeletes:
 			in(d.positions, key).add(e)
 		}
@@ -160,43 +159,35 @@ func (s *bySequence) from(sequence int64) int64 {
 // hashTable maps hashes to numbers. There are as many deletes as there are data
 // files in some tables, and the keys are hashes already, for which a general map
 // takes several times as long.
-type hashTable struct {
-	keys    []uint64
-	numbers []int32
+type hashTable []slot
+
+type slot struct {
+	key uint64
+	// above is the number and one more, so that a table of zeros is empty.
+	above int32
 }
 
 // none stands for no number, as 0 does for no key.
 const none = -1
 
-func newHashTable(count int) hashTable {
-	size := 1 << bits.Len(uint(2*count))
-	t := hashTable{make([]uint64, size), make([]int32, size)}
-	for i := range t.numbers {
-		t.numbers[i] = none
-	}
-	return t
-}
+func newHashTable(count int) hashTable { return make(hashTable, 1<<bits.Len(uint(2*count))) }
 
 // find returns the number of a key, none without one.
-func (t hashTable) find(key uint64) int32 {
-	mask := uint64(len(t.keys) - 1)
-	for i := key & mask; ; i = (i + 1) & mask {
-		if t.keys[i] == key {
-			return t.numbers[i]
-		}
-		if t.keys[i] == 0 {
-			return none
-		}
-	}
+func (t hashTable) find(key uint64) int32 { return t.at(key).above - 1 }
+
+// put sets the number of a key, and returns the one that it had.
+func (t hashTable) put(key uint64, number int32) (before int32) {
+	s := t.at(key)
+	before, *s = s.above-1, slot{key, number + 1}
+	return before
 }
 
-// at returns the place of a key's number, which it makes.
-func (t hashTable) at(key uint64) *int32 {
-	mask := uint64(len(t.keys) - 1)
+// at returns the slot of a key, or the one that it can have.
+func (t hashTable) at(key uint64) *slot {
+	mask := uint64(len(t) - 1)
 	i := key & mask
-	for t.keys[i] != 0 && t.keys[i] != key {
+	for t[i].key != 0 && t[i].key != key {
 		i = (i + 1) & mask
 	}
-	t.keys[i] = key
-	return &t.numbers[i]
+	return &t[i]
 }

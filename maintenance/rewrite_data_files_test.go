@@ -49,6 +49,11 @@ func TestRewriteDataFiles(t *testing.T) {
 		"one above 1.8 T, unknown":       {sized(1_800_001), want{1, 1_800_001, 1, 2}},
 		// Three are expected of ten of 0.3 T, but four of them fit in no task.
 		"what does not pack": {many(10, file{size: 300_000, partition: day(1), splits: []int64{4}}), want{10, 3_000_000, 1, 4}},
+		// Two are expected, of which each task may read 5 KiB more than half.
+		"what packs in a little more": {
+			[]file{{size: 600_000, partition: day(1), splits: []int64{4}}, {size: 408_000, partition: day(1), splits: []int64{4}}, {size: 600_000, partition: day(1), splits: []int64{4}}, {size: 400_000, partition: day(1), splits: []int64{4}}},
+			want{4, 2_008_000, 1, 2},
+		},
 		// 1.09 T becomes one file, 1.3 T two: tasks of T.
 		"a small rest is spread": {many(10, file{size: 109_000, partition: day(1), splits: []int64{4}}), want{10, 1_090_000, 1, 1}},
 		"a large rest is not":    {many(10, file{size: 130_000, partition: day(1), splits: []int64{4}}), want{10, 1_300_000, 1, 2}},

@@ -232,7 +232,7 @@ func bars(title, about, unit string, queries ...query) panel {
 			ValueMode(common.BarGaugeValueModeText).
 			NamePlacement(common.BarGaugeNamePlacementLeft).
 			ShowUnfilled(false).
-			Text(common.NewVizTextDisplayOptionsBuilder().TitleSize(13).ValueSize(14)).
+			Text(common.NewVizTextDisplayOptionsBuilder().ValueSize(14)).
 			ReduceOptions(common.NewReduceDataOptionsBuilder().Calcs([]string{"lastNotNull"})),
 	}
 }
@@ -249,7 +249,7 @@ func (p panel) histogram() panel {
 		}
 		p = p.series(le, map[string]any{"displayName": name})
 	}
-	return p.series("+Inf", map[string]any{"displayName": "above 1 GiB"})
+	return p.series("+Inf", map[string]any{"displayName": "> 1 GiB"})
 }
 
 // buckets shows the histogram expr over time; its labels must be `le` alone.
