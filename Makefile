@@ -63,7 +63,7 @@ race: export ICEBERG_EXPORTER_BINARY := $(CURDIR)/.cache/race/iceberg_exporter
 race: ## Run all tests under the race detector (needs a C compiler)
 	go build -race -o $(ICEBERG_EXPORTER_BINARY) ./cmd/iceberg_exporter
 	go test -race $(TESTFLAGS) ./...
-	@for m in $(tested); do echo "go -C $$m test ./..."; go -C $$m test -count=1 $(TESTFLAGS) ./...; done
+	@for m in $(tested); do echo "go -C $$m test ./..."; CGO_ENABLED=0 go -C $$m test -count=1 $(TESTFLAGS) ./...; done
 
 .PHONY: fuzz-smoke
 fuzz-smoke: ## Run every fuzz target for FUZZTIME
