@@ -13,18 +13,23 @@ import (
 // deletes finds the deletes that a scan applies to a data file
 // (org.apache.iceberg.DeleteFileIndex).
 type deletes struct {
-	// fileScoped are the deletes that apply to one data file. heads leads to the
-	// first one of a file.
+	// fileScoped are the deletes that apply to one data file. slots lead to the
+	// latest one of a file, which leads to the others.
 	fileScoped []fileDelete
-	heads      hashTable
+	slots      slots
 	// Deletes that apply to a partition, or to the whole table.
 	positions  map[partitionKey]*bySequence
 	equalities map[partitionKey]*bySequence
 	global     *bySequence
 }
 
+// none stands for no delete.
+const none = -1
+
 // fileDelete is a delete that applies to one data file.
 type fileDelete struct {
+	// file is the path hash of the data file.
+	file                 uint64
 	sequence, rows, size int64
 	vector               bool
 	// next leads to the next one for the same file, or is none.
@@ -45,7 +50,7 @@ func indexDeletes(table *metadata.Table, records []*manifest.Record) *deletes {
 		}
 	}
 	d := &deletes{
-		fileScoped: make([]fileDelete, 0, count), heads: newHashTable(count), global: &bySequence{},
+		fileScoped: make([]fileDelete, 0, count), slots: newSlots(count), global: &bySequence{},
 		positions: map[partitionKey]*bySequence{}, equalities: map[partitionKey]*bySequence{},
 	}
 	for _, r := range records {
@@ -67,8 +72,11 @@ func (d *deletes) add(table *metadata.Table, r *manifest.Record) {
 		case e.Kind == manifest.EqualityDeletes:
 			in(d.equalities, key).add(e)
 		case e.Referenced != 0:
-			next := d.heads.put(e.Referenced, int32(len(d.fileScoped)))
-			d.fileScoped = append(d.fileScoped, fileDelete{e.SequenceNumber, e.Rows, e.Size, e.Kind == manifest.DeletionVector, next})
+			slot := d.slot(e.Referenced)
+			d.fileScoped = append(d.fileScoped, fileDelete{
+				e.Referenced, e.SequenceNumber, e.Rows, e.Size, e.Kind == manifest.DeletionVector, int32(uint32(*slot)) - 1,
+			})
+			*slot = e.Referenced>>32<<32 | uint64(len(d.fileScoped))
 		case e.Kind == manifest.PositionDeletes:
 			in(d.positions, key).add(e)
 		}
@@ -86,7 +94,7 @@ func in(of map[partitionKey]*bySequence, key partitionKey) *bySequence {
 // data file alone. Position deletes apply to files as old as they are, or
 // older. A deletion vector replaces all other position deletes.
 func (d *deletes) ofFile(file manifest.Entry) (rows, bytes int64) {
-	for at := d.heads.find(file.PathHash); at != none; {
+	for at := d.head(file.PathHash); at != none; {
 		f := &d.fileScoped[at]
 		if f.vector {
 			return f.rows, f.size
@@ -100,7 +108,7 @@ func (d *deletes) ofFile(file manifest.Entry) (rows, bytes int64) {
 }
 
 func (d *deletes) hasVector(file manifest.Entry) bool {
-	for at := d.heads.find(file.PathHash); at != none; at = d.fileScoped[at].next {
+	for at := d.head(file.PathHash); at != none; at = d.fileScoped[at].next {
 		if d.fileScoped[at].vector {
 			return true
 		}
@@ -156,38 +164,24 @@ func (s *bySequence) from(sequence int64) int64 {
 	return s.files[i].size
 }
 
-// hashTable maps hashes to numbers. There are as many deletes as there are data
-// files in some tables, and the keys are hashes already, for which a general map
-// takes several times as long.
-type hashTable []slot
+// slots are a hash table of file-scoped deletes by their data files. There are
+// as many of both in some tables, and the keys are hashes already, for which a
+// general map takes several times as long. A slot holds the upper half of the
+// key and the place of the delete, and one more; 0 is a free slot.
+type slots []uint64
 
-type slot struct {
-	key uint64
-	// above is the number and one more, so that a table of zeros is empty.
-	above int32
-}
+func newSlots(count int) slots { return make(slots, 1<<bits.Len(uint(2*count))) }
 
-// none stands for no number, as 0 does for no key.
-const none = -1
+// head returns the first delete of a data file, or none.
+func (d *deletes) head(file uint64) int32 { return int32(uint32(*d.slot(file))) - 1 }
 
-func newHashTable(count int) hashTable { return make(hashTable, 1<<bits.Len(uint(2*count))) }
-
-// find returns the number of a key, none without one.
-func (t hashTable) find(key uint64) int32 { return t.at(key).above - 1 }
-
-// put sets the number of a key, and returns the one that it had.
-func (t hashTable) put(key uint64, number int32) (before int32) {
-	s := t.at(key)
-	before, *s = s.above-1, slot{key, number + 1}
-	return before
-}
-
-// at returns the slot of a key, or the one that it can have.
-func (t hashTable) at(key uint64) *slot {
-	mask := uint64(len(t) - 1)
-	i := key & mask
-	for t[i].key != 0 && t[i].key != key {
-		i = (i + 1) & mask
+// slot returns the slot of a data file, or the one that it can have.
+func (d *deletes) slot(file uint64) *uint64 {
+	mask := uint64(len(d.slots) - 1)
+	for i := file & mask; ; i = (i + 1) & mask {
+		s := &d.slots[i]
+		if *s == 0 || *s>>32 == file>>32 && d.fileScoped[uint32(*s)-1].file == file {
+			return s
+		}
 	}
-	return &t[i]
 }
