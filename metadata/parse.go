@@ -19,6 +19,36 @@ const maxFormatVersion = 3
 // Parse reads a metadata file, gzipped or not, of at most limit bytes
 // uncompressed. Its errors are ErrCorrupt or ErrUnsupported, or the reader's own.
 func Parse(r io.Reader, limit int64) (*Table, error) {
+	source := &sourceReader{r: r}
+	t, err := parseBounded(source, limit)
+	switch {
+	case err == nil:
+		return t, nil
+	case source.err != nil:
+		// A store that fails says nothing about the file.
+		return nil, source.err
+	case errors.Is(err, ErrCorrupt), errors.Is(err, ErrUnsupported):
+		return nil, err
+	default:
+		return nil, fmt.Errorf("%w metadata: %w", ErrCorrupt, err)
+	}
+}
+
+// sourceReader keeps what the storage fails with.
+type sourceReader struct {
+	r   io.Reader
+	err error
+}
+
+func (s *sourceReader) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.err = err
+	}
+	return n, err
+}
+
+func parseBounded(r io.Reader, limit int64) (*Table, error) {
 	plain, err := gunzip(r)
 	if err != nil {
 		return nil, err
@@ -30,12 +60,9 @@ func Parse(r io.Reader, limit int64) (*Table, error) {
 	}
 	// What follows is nobody's business, but a checksum may be wrong.
 	if _, err := io.Copy(io.Discard, bounded); err != nil {
-		return nil, asCorrupt(err)
-	}
-	if err := t.complete(); err != nil {
 		return nil, err
 	}
-	return t, nil
+	return t, t.complete()
 }
 
 // gunzip looks at the content, not at the name: writers do not agree on names.
@@ -48,11 +75,7 @@ func gunzip(r io.Reader) (io.Reader, error) {
 	if !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
 		return buffered, nil
 	}
-	unzipped, err := gzip.NewReader(buffered)
-	if err != nil {
-		return nil, fmt.Errorf("%w gzip: %w", ErrCorrupt, err)
-	}
-	return unzipped, nil
+	return gzip.NewReader(buffered)
 }
 
 // boundedReader fails, rather than ends, where there is more than it may read.
@@ -129,24 +152,9 @@ type parser struct {
 func parse(d *json.Decoder) (*Table, error) {
 	p := &parser{table: &Table{Properties: map[string]string{}, snapshots: map[SnapshotID]int{}}, columns: map[int]map[int]bool{}}
 	if err := object(d, p.field); err != nil {
-		return nil, asCorrupt(err)
+		return nil, err
 	}
 	return p.finish()
-}
-
-// asCorrupt names the kind of a JSON error; errors of the reader keep theirs.
-func asCorrupt(err error) error {
-	var syntax *json.SyntaxError
-	var kind *json.UnmarshalTypeError
-	switch {
-	case errors.Is(err, ErrCorrupt) || errors.Is(err, ErrUnsupported):
-		return err
-	case errors.As(err, &syntax), errors.As(err, &kind), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
-		errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader):
-		return fmt.Errorf("%w metadata: %w", ErrCorrupt, err)
-	default:
-		return err
-	}
 }
 
 // object calls field for every field of the JSON object that comes next; field

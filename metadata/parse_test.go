@@ -215,6 +215,14 @@ func TestParseGzip(t *testing.T) {
 	if _, err := metadata.Parse(bytes.NewReader(zipped.Bytes()[:zipped.Len()-10]), limit); !errors.Is(err, metadata.ErrCorrupt) {
 		t.Errorf("cut short: %v", err)
 	}
+	damaged := bytes.Clone(zipped.Bytes())
+	for i := range damaged {
+		damaged[i] ^= 0x55
+		if _, err := metadata.Parse(bytes.NewReader(damaged), limit); err != nil && !errors.Is(err, metadata.ErrCorrupt) && !errors.Is(err, metadata.ErrUnsupported) {
+			t.Errorf("damaged at %d: %v", i, err)
+		}
+		damaged[i] ^= 0x55
+	}
 	// A bomb: the limit is on what it inflates to.
 	zipped.Reset()
 	w = gzip.NewWriter(&zipped)
