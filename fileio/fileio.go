@@ -12,6 +12,7 @@ import (
 	"io"
 	"io/fs"
 	"iter"
+	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -195,6 +196,12 @@ func failed(doing, file string, err error) error {
 		err = fs.ErrNotExist
 	case gcerrors.PermissionDenied:
 		err = fmt.Errorf("%w: %w", fs.ErrPermission, err)
+	default:
+		// A listing that is refused has no code of its own.
+		var response interface{ HTTPStatusCode() int }
+		if errors.As(err, &response) && (response.HTTPStatusCode() == http.StatusForbidden || response.HTTPStatusCode() == http.StatusUnauthorized) {
+			err = fmt.Errorf("%w: %w", fs.ErrPermission, err)
+		}
 	}
 	if inPath, ok := errors.AsType[*fs.PathError](err); ok {
 		err = inPath.Err

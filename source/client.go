@@ -182,7 +182,7 @@ func (c *Client) Locate(ctx context.Context, id Identifier) (*Table, error) {
 		c.answered.Store(true)
 	}
 	table, err := connected.locate(ctx, id)
-	if answered := err != nil && c.isDirectory() && ctx.Err() == nil; answered {
+	if err != nil && c.isDirectory() && ctx.Err() == nil && !errors.Is(err, fs.ErrPermission) {
 		return table, err // What is wrong with one table's directory says nothing of the others.
 	}
 	return table, c.note(err)
