@@ -28,10 +28,10 @@ const (
 type container struct {
 	r     *bufio.Reader
 	codec codec
-	plan  plan
-	sync  [16]byte
-	// schema is the schema of the records.
-	schema *avro.Schema
+	// read reads a record, of which the partition tuple has these fields.
+	read            step
+	partitionFields []PartitionField
+	sync            [16]byte
 	// properties are those of the file's header.
 	properties map[string][]byte
 
@@ -51,10 +51,11 @@ func openContainer(r io.Reader, wanted []field) (*container, error) {
 	if c.properties, err = c.header(); err != nil {
 		return nil, err
 	}
-	if c.schema, err = avro.Parse(string(c.properties["avro.schema"]), avro.WithLaxNames(nil)); err != nil {
+	schema, err := avro.Parse(string(c.properties["avro.schema"]), avro.WithLaxNames(nil))
+	if err != nil {
 		return nil, fmt.Errorf("%w Avro schema: %w", metadata.ErrCorrupt, err)
 	}
-	if c.plan, err = compile(c.schema, wanted); err != nil {
+	if c.read, c.partitionFields, err = compile(schema, wanted); err != nil {
 		return nil, err
 	}
 	if c.codec, err = newCodec(string(c.properties["avro.codec"])); err != nil {
@@ -185,9 +186,7 @@ func (c *container) next(r *row) error {
 	}
 	c.remaining--
 	r.reset()
-	for _, step := range c.plan {
-		step(&c.cursor, r)
-	}
+	c.read(&c.cursor, r)
 	return c.cursor.err
 }
 

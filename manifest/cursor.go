@@ -92,9 +92,8 @@ func (c *cursor) fixed32() uint32 {
 	return 0
 }
 
-// blocks calls item for every item of an array or a map; items without bytes
-// have a nil one.
-func (c *cursor) blocks(item func(c *cursor)) {
+// blocks takes a step for every item of an array or a map.
+func (c *cursor) blocks(r *row, item step) {
 	for c.err == nil {
 		count := c.long()
 		if count == 0 {
@@ -106,7 +105,7 @@ func (c *cursor) blocks(item func(c *cursor)) {
 			count = -count
 		}
 		for ; item != nil && count > 0 && c.err == nil; count-- {
-			item(c)
+			item(c, r)
 		}
 	}
 }

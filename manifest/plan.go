@@ -11,12 +11,11 @@ import (
 	"github.com/iceberg-exporter/iceberg_exporter/metadata"
 )
 
-// A plan reads one record of an Avro file into a row: a list of steps compiled
-// once a file from the schema in its header. Fields that are wanted go to their
-// slots, all others are passed over without being decoded, which is where a
-// manifest with statistics for every column spends its bytes.
-type plan []step
-
+// A step reads a part of a record of an Avro file into a row. The step for whole
+// records is compiled once a file from the schema in its header: fields that are
+// wanted go to their slots, all others are passed over without being decoded,
+// which is where a manifest with statistics for every column spends its bytes.
+// What has no bytes has a nil step, so that it costs no time either.
 type step func(c *cursor, r *row)
 
 // row holds the wanted fields of one record. Texts and bytes are parts of the
@@ -80,11 +79,11 @@ type field struct {
 	compile func(c *compiler, schema avro.SchemaNode) step
 }
 
-// maxSchemaNodes bounds the steps of a plan: a hostile schema can name a type
+// maxSchemaNodes bounds the steps of a record: a hostile schema can name a type
 // in a type in a type, which unfolds without end.
 const maxSchemaNodes = 20_000
 
-// compiler compiles schemas to plans.
+// compiler compiles schemas to steps.
 type compiler struct {
 	// named are the record, enum and fixed types that the schema defines.
 	named map[string]avro.SchemaNode
@@ -93,17 +92,16 @@ type compiler struct {
 	err   error
 }
 
-// compile makes the plan that reads the wanted fields of records of this schema.
-func compile(schema *avro.Schema, wanted []field) (plan, error) {
+// compile makes the step that reads the wanted fields of records of this schema,
+// and describes the fields of their partition tuples, where they have any.
+func compile(schema *avro.Schema, wanted []field) (step, []PartitionField, error) {
 	root := *schema.Root()
 	c := &compiler{named: map[string]avro.SchemaNode{}}
 	c.define(root)
 	c.byID = slices.ContainsFunc(root.Fields, func(f avro.SchemaField) bool { _, ok := fieldID(f); return ok })
-	p := c.record(root, wanted)
-	if c.err != nil {
-		return nil, c.err
-	}
-	return plan{p}, nil
+	partition := c.partitionFields(root)
+	record := c.record(root, wanted)
+	return record, partition, c.err
 }
 
 func fieldID(f avro.SchemaField) (int, bool) {
@@ -130,7 +128,7 @@ func (c *compiler) fail(kind error, format string, args ...any) step {
 	if c.err == nil {
 		c.err = fmt.Errorf("%w: the Avro schema: %s", kind, fmt.Sprintf(format, args...))
 	}
-	return func(*cursor, *row) {}
+	return nil
 }
 
 // define notes every named type below a node.
@@ -186,11 +184,18 @@ func (c *compiler) record(node avro.SchemaNode, wanted []field) step {
 	for _, have := range node.Fields {
 		if want, ok := byName[have.Name]; ok {
 			steps = append(steps, c.nullable(have.Type, want))
-			continue
+		} else {
+			steps = append(steps, c.skip(have.Type))
 		}
-		if skip := c.skip(have.Type); skip != nil {
-			steps = append(steps, func(c *cursor, _ *row) { skip(c) })
-		}
+	}
+	return inTurn(steps)
+}
+
+// inTurn takes steps one after the other.
+func inTurn(steps []step) step {
+	steps = slices.DeleteFunc(steps, func(s step) bool { return s == nil })
+	if len(steps) == 0 {
+		return nil
 	}
 	return func(c *cursor, r *row) {
 		for _, s := range steps {
@@ -212,8 +217,6 @@ func (c *compiler) nullable(node avro.SchemaNode, want field) step {
 			branches[i] = want.compile(c, c.resolve(branch))
 		case want.required:
 			branches[i] = func(c *cursor, _ *row) { c.fail("%s is null", want.names[0]) }
-		default:
-			branches[i] = func(*cursor, *row) {}
 		}
 	}
 	return union(branches)
@@ -227,7 +230,9 @@ func union(branches []step) step {
 			c.fail("there is no union branch %d", branch)
 			return
 		}
-		branches[branch](c, r)
+		if read := branches[branch]; read != nil {
+			read(c, r)
+		}
 	}
 }
 
@@ -264,21 +269,14 @@ func bound(column int64, to slot) func(*compiler, avro.SchemaNode) step {
 			return len(node.Fields) == 2 && node.Fields[0].Type.Type == "int" && node.Fields[1].Type.Type == "bytes"
 		}
 		if node.Type != "array" || node.Items == nil || !isPair(c.resolve(*node.Items)) {
-			skip := c.skip(node)
-			return func(c *cursor, _ *row) {
-				if skip != nil {
-					skip(c)
-				}
+			return c.skip(node)
+		}
+		return list(func(c *cursor, r *row) {
+			key, bytes := c.long(), c.bytes()
+			if key == column {
+				r.slots[to] = value{set: true, bytes: bytes}
 			}
-		}
-		return func(c *cursor, r *row) {
-			c.blocks(func(c *cursor) {
-				key, bytes := c.long(), c.bytes()
-				if key == column {
-					r.slots[to] = value{set: true, bytes: bytes}
-				}
-			})
-		}
+		})
 	}
 }
 
@@ -287,13 +285,12 @@ func bound(column int64, to slot) func(*compiler, avro.SchemaNode) step {
 func offsets(number, last slot) func(*compiler, avro.SchemaNode) step {
 	return func(c *compiler, node avro.SchemaNode) step {
 		if node.Type != "array" || node.Items == nil || c.resolve(*node.Items).Type != "long" {
-			skip := c.skip(node)
-			return func(c *cursor, _ *row) { skip(c) }
+			return c.skip(node)
 		}
 		return func(c *cursor, r *row) {
 			var count, previous int64
 			ascending := true
-			c.blocks(func(c *cursor) {
+			c.blocks(r, func(c *cursor, _ *row) {
 				offset := c.long()
 				ascending = ascending && (count == 0 || offset > previous)
 				count, previous = count+1, offset
@@ -316,11 +313,7 @@ func partition(c *compiler, node avro.SchemaNode) step {
 	for i, f := range node.Fields {
 		steps[i] = c.partitionValue(f.Type)
 	}
-	return func(c *cursor, r *row) {
-		for _, s := range steps {
-			s(c, r)
-		}
-	}
+	return inTurn(steps)
 }
 
 func (c *compiler) partitionValue(node avro.SchemaNode) step {
@@ -363,104 +356,73 @@ func (c *compiler) partitionValue(node avro.SchemaNode) step {
 	}
 }
 
-// skip compiles a field that nobody wants. It returns nil where there is nothing
-// to pass over, so that values without bytes cost no time either.
-func (c *compiler) skip(node avro.SchemaNode) func(*cursor) {
+// skip compiles a field that nobody wants.
+func (c *compiler) skip(node avro.SchemaNode) step {
 	node = c.resolve(node)
 	if c.err != nil {
-		return func(*cursor) {}
+		return nil
 	}
 	switch node.Type {
 	case "null":
 		return nil
 	case "boolean":
-		return func(c *cursor) { c.take(1) }
+		return skipBytes(1)
 	case "int", "long", "enum":
-		return (*cursor).skipLong
+		return func(c *cursor, _ *row) { c.skipLong() }
 	case "float":
-		return func(c *cursor) { c.take(4) }
+		return skipBytes(4)
 	case "double":
-		return func(c *cursor) { c.take(8) }
+		return skipBytes(8)
 	case "bytes", "string":
-		return func(c *cursor) { c.bytes() }
+		return func(c *cursor, _ *row) { c.bytes() }
 	case "fixed":
-		size := int64(node.Size)
-		if size == 0 {
-			return nil
-		}
-		return func(c *cursor) { c.take(size) }
+		return skipBytes(node.Size)
 	case "union":
-		return c.skipUnion(node)
+		branches := make([]step, len(node.Branches))
+		for i, b := range node.Branches {
+			branches[i] = c.skip(b)
+		}
+		return union(branches)
 	case "record":
-		return c.skipRecord(node)
+		fields := make([]step, len(node.Fields))
+		for i, f := range node.Fields {
+			fields[i] = c.skip(f.Type)
+		}
+		return inTurn(fields)
 	case "array", "map":
 		return c.skipList(node)
 	default:
-		c.fail(metadata.ErrCorrupt, "an unknown type %s", node.Type)
-		return func(*cursor) {}
+		return c.fail(metadata.ErrCorrupt, "an unknown type %s", node.Type)
 	}
 }
 
-func (c *compiler) skipUnion(node avro.SchemaNode) func(*cursor) {
-	branches := make([]func(*cursor), len(node.Branches))
-	for i, b := range node.Branches {
-		branches[i] = c.skip(b)
-	}
-	return func(c *cursor) {
-		branch := c.long()
-		if branch < 0 || branch >= int64(len(branches)) {
-			c.fail("there is no union branch %d", branch)
-			return
-		}
-		if skip := branches[branch]; skip != nil {
-			skip(c)
-		}
-	}
-}
-
-func (c *compiler) skipRecord(node avro.SchemaNode) func(*cursor) {
-	var fields []func(*cursor)
-	for _, f := range node.Fields {
-		if skip := c.skip(f.Type); skip != nil {
-			fields = append(fields, skip)
-		}
-	}
-	if fields == nil {
+func skipBytes(n int) step {
+	if n == 0 {
 		return nil
 	}
-	return func(c *cursor) {
-		for _, skip := range fields {
-			skip(c)
-		}
-	}
+	return func(c *cursor, _ *row) { c.take(int64(n)) }
 }
 
-func (c *compiler) skipList(node avro.SchemaNode) func(*cursor) {
-	var item func(*cursor)
+func (c *compiler) skipList(node avro.SchemaNode) step {
 	switch {
 	case node.Type == "array" && node.Items != nil:
-		item = c.skip(*node.Items)
+		return list(c.skip(*node.Items))
 	case node.Type == "map" && node.Values != nil:
-		value := c.skip(*node.Values)
-		item = func(c *cursor) {
-			c.bytes()
-			if value != nil {
-				value(c)
-			}
-		}
+		key := func(c *cursor, _ *row) { c.bytes() }
+		return list(inTurn([]step{key, c.skip(*node.Values)}))
 	default:
-		c.fail(metadata.ErrCorrupt, "a %s of nothing", node.Type)
+		return c.fail(metadata.ErrCorrupt, "a %s of nothing", node.Type)
 	}
-	return func(c *cursor) { c.blocks(item) }
 }
 
-// partitionFields describes the fields of the partition tuple of manifests with
-// this schema.
-func partitionFields(schema *avro.Schema) []PartitionField {
-	root := *schema.Root()
-	c := &compiler{named: map[string]avro.SchemaNode{}}
-	c.define(root)
-	c.byID = slices.ContainsFunc(root.Fields, func(f avro.SchemaField) bool { _, ok := fieldID(f); return ok })
+// list takes a step for every item of an array or a map.
+func list(item step) step {
+	return func(c *cursor, r *row) { c.blocks(r, item) }
+}
+
+// partitionFields describes the fields of the partition tuple of manifest
+// entries.
+func (c *compiler) partitionFields(root avro.SchemaNode) []PartitionField {
 	node := root
 	for _, at := range []field{{id: idDataFile, names: []string{"data_file"}}, {id: idPartition, names: []string{"partition"}}} {
 		f, _ := c.find(node, at)

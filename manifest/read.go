@@ -82,7 +82,7 @@ func ReadRecord(r io.Reader, file File) (*Record, error) {
 	}
 	b := &recordBuilder{
 		file:       file,
-		record:     &Record{SpecID: file.SpecID, Content: file.Content, PartitionFields: partitionFields(c.schema)},
+		record:     &Record{SpecID: file.SpecID, Content: file.Content, PartitionFields: c.partitionFields},
 		partitions: map[Partition]int{},
 	}
 	for key, value := range c.properties {

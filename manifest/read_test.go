@@ -150,6 +150,27 @@ func TestReadSplits(t *testing.T) {
 	}
 }
 
+// TestOddOptionalFields: a field that is of some use, and of a type that is of
+// none, is passed over like any other, though it may have no bytes at all.
+func TestOddOptionalFields(t *testing.T) {
+	for _, kind := range []string{`"null"`, `{"type": "fixed", "name": "nothing", "size": 0}`, `{"type": "record", "name": "empty", "fields": []}`} {
+		schema := entrySchema(`["null", "int"]`, "", `, {"name": "a", "field-id": 132, "type": `+kind+`}, {"name": "b", "field-id": 125, "type": "null"}`)
+		var odd any
+		switch {
+		case strings.Contains(kind, "fixed"):
+			odd = []byte{}
+		case strings.Contains(kind, "record"):
+			odd = values{}
+		}
+		content := encode(t, schema, nil, nil, dataFile("1", 1, values{"a": odd, "b": nil}), dataFile("2", 1, values{"a": odd, "b": nil}))
+		for _, of := range []manifest.Content{manifest.Data, manifest.Deletes} {
+			if record := read(t, content, manifest.File{Content: of}); record.Len() != 2 || record.Entry(1).PathHash != manifest.PathHash("2") {
+				t.Errorf("%s: %d files", kind, record.Len())
+			}
+		}
+	}
+}
+
 func TestPartitionFields(t *testing.T) {
 	for partition, fieldValues := range map[string][]any{
 		`["null", "long"]`:    {int64(-1), int64(63), int64(64), int64(math.MinInt64)},
