@@ -120,7 +120,7 @@ type writer struct {
 
 func (w *writer) measureFirst() []Figure {
 	l := w.Measurement.Layout
-	figures := []Figure{w.atMost(Figure{Name: "data files", Unit: Count, Value: new(float64(l.DataFiles))}, "data_files", true)}
+	figures := []Figure{w.limited(Figure{Name: "data files", Unit: Count, Value: new(float64(l.DataFiles))}, "data_files", true)}
 	if l.DataFiles == 0 {
 		return figures
 	}
@@ -128,7 +128,7 @@ func (w *writer) measureFirst() []Figure {
 	average := Figure{Name: "average size", Unit: Bytes, Value: new(float64(l.DataBytes) / float64(l.DataFiles)), AtLeast: true}
 	return append(figures,
 		w.limited(average, "average_file_size_bytes", enough),
-		w.atMost(Figure{Name: "small files", Unit: Ratio, Value: new(float64(l.SmallDataFiles) / float64(l.DataFiles))}, "small_file_ratio", enough))
+		w.limited(Figure{Name: "small files", Unit: Ratio, Value: new(float64(l.SmallDataFiles) / float64(l.DataFiles))}, "small_file_ratio", enough))
 }
 
 func (w *writer) fixTheWriter() []Figure {
@@ -156,15 +156,15 @@ func (w *writer) compact() []Figure {
 	}
 	figures := []Figure{
 		// Without appends since, or with nothing to do, its age is no trouble.
-		w.atMost(age, "compaction_age_seconds", h.AppendsSinceCompaction > 0 && p.Files > 0),
+		w.limited(age, "compaction_age_seconds", h.AppendsSinceCompaction > 0 && p.Files > 0),
 		{Name: "appends since", Unit: Count, Value: new(float64(int64(h.AppendsSinceCompaction)))},
 	}
-	figures = append(figures, predicted("rewrite_data_files would read", Count, p.Files, p.Refusal))
+	figures = append(figures, predicted("rewrite_data_files would read", p.Files, p.Refusal))
 	if p.Files > 0 {
 		figures = append(figures, Figure{Name: "of these bytes", Unit: Bytes, Value: new(float64(p.Bytes))}, Figure{Name: "and write", Unit: Count, Value: new(float64(p.OutputFiles))})
 	}
 	if deletes := l.PositionDeletes.Files + l.EqualityDeletes.Files + l.DeletionVectors.Files; l.DataFiles > 0 {
-		figures = append(figures, w.atMost(Figure{Name: "delete files a data file", Unit: Ratio, Value: new(float64(deletes) / float64(l.DataFiles))}, "delete_file_ratio", true))
+		figures = append(figures, w.limited(Figure{Name: "delete files a data file", Unit: Ratio, Value: new(float64(deletes) / float64(l.DataFiles))}, "delete_file_ratio", true))
 	}
 	return figures
 }
@@ -172,27 +172,22 @@ func (w *writer) compact() []Figure {
 func (w *writer) cleanUp() []Figure {
 	m := w.Measurement
 	figures := []Figure{
-		w.atMost(Figure{Name: "snapshots", Unit: Count, Value: new(float64(int64(m.History.Snapshots)))}, "snapshots", true),
-		predicted("expire_snapshots would expire", Count, int64(len(w.expiry.Snapshots)), w.expiry.Refusal),
-		w.atMost(Figure{Name: "manifests", Unit: Count, Value: new(float64(m.Layout.DataManifests.Count + m.Layout.DeleteManifests.Count))}, "manifests", true),
-		predicted("rewrite_manifests would read", Count, m.Prediction.Manifests.Data.Rewritable+m.Prediction.Manifests.Deletes.Rewritable, m.Prediction.Manifests.Refusal),
+		w.limited(Figure{Name: "snapshots", Unit: Count, Value: new(float64(m.History.Snapshots))}, "snapshots", true),
+		predicted("expire_snapshots would expire", int64(len(w.expiry.Snapshots)), w.expiry.Refusal),
+		w.limited(Figure{Name: "manifests", Unit: Count, Value: new(float64(m.Layout.DataManifests.Count + m.Layout.DeleteManifests.Count))}, "manifests", true),
+		predicted("rewrite_manifests would read", m.Prediction.Manifests.Data.Rewritable+m.Prediction.Manifests.Deletes.Rewritable, m.Prediction.Manifests.Refusal),
 	}
 	if m.MetadataBytes != nil {
-		figures = append(figures, w.atMost(Figure{Name: "metadata.json", Unit: Bytes, Value: new(float64(*m.MetadataBytes))}, "metadata_bytes", true))
+		figures = append(figures, w.limited(Figure{Name: "metadata.json", Unit: Bytes, Value: new(float64(*m.MetadataBytes))}, "metadata_bytes", true))
 	}
 	if m.History.CurrentSnapshot != nil {
-		figures = append(figures, w.atMost(Figure{Name: "since last commit", Unit: Seconds, Value: new(w.now.Sub(*m.History.CurrentSnapshot).Seconds())}, "snapshot_age_seconds", true))
+		figures = append(figures, w.limited(Figure{Name: "since last commit", Unit: Seconds, Value: new(w.now.Sub(*m.History.CurrentSnapshot).Seconds())}, "snapshot_age_seconds", true))
 	}
 	return figures
 }
 
 func (w *writer) sweep() []Figure {
 	return []Figure{{Name: "orphan files", Unit: Text, Text: "not known without a listing"}}
-}
-
-// atMost compares a figure with a limit that it must not exceed.
-func (w *writer) atMost(f Figure, limit string, matters bool) Figure {
-	return w.limited(f, limit, matters)
 }
 
 // limited compares a figure with its limit, where there is one.
@@ -217,9 +212,9 @@ func (w *writer) limited(f Figure, limit string, matters bool) Figure {
 }
 
 // predicted is a figure of what a procedure would do, or why it would refuse.
-func predicted(name string, unit Unit, n int64, refusal string) Figure {
+func predicted(name string, n int64, refusal string) Figure {
 	if refusal != "" {
 		return Figure{Name: name, Unit: Text, Text: "it would fail: " + refusal}
 	}
-	return Figure{Name: name, Unit: unit, Value: new(float64(n))}
+	return Figure{Name: name, Unit: Count, Value: new(float64(n))}
 }

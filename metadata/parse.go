@@ -235,12 +235,10 @@ func (p *parser) field(d *json.Decoder, name string) error {
 	case "schemas":
 		t.Schemas = 0
 		return array(d, func(text json.RawMessage) error {
-			if t.Schemas++; t.Schemas > maxElements {
-				return tooMany("schemas")
-			}
+			t.Schemas++
 			id, ids := columns(text)
 			p.columns[id] = ids
-			return nil
+			return bounded("schemas", t.Schemas)
 		})
 	case "current-schema-id":
 		return d.Decode(&p.currentSchemaID)
@@ -281,13 +279,9 @@ const maxElements = 300_000
 
 func bounded(what string, n int) error {
 	if n > maxElements {
-		return tooMany(what)
+		return fmt.Errorf("%w: more than %d %s", ErrUnsupported, maxElements, what)
 	}
 	return nil
-}
-
-func tooMany(what string) error {
-	return fmt.Errorf("%w: more than %d %s", ErrUnsupported, maxElements, what)
 }
 
 // skip consumes the next value without keeping it.
@@ -336,9 +330,6 @@ func (p *parser) snapshot(raw rawSnapshot) error {
 	if _, twice := t.snapshots[*raw.ID]; twice {
 		return fmt.Errorf("%w metadata: there are two snapshots %d", ErrCorrupt, *raw.ID)
 	}
-	if len(t.Snapshots) == maxElements {
-		return tooMany("snapshots")
-	}
 	t.snapshots[*raw.ID] = len(t.Snapshots)
 	s := Snapshot{
 		ID: *raw.ID, ParentID: raw.ParentID, TimestampMs: *raw.TimestampMs, SequenceNumber: raw.SequenceNumber,
@@ -352,7 +343,7 @@ func (p *parser) snapshot(raw rawSnapshot) error {
 		return fmt.Errorf("%w metadata: the summary of snapshot %d: %w", ErrCorrupt, s.ID, err)
 	}
 	t.Snapshots = append(t.Snapshots, s)
-	return nil
+	return bounded("snapshots", len(t.Snapshots))
 }
 
 func summarize(raw map[string]string) (Summary, error) {

@@ -80,18 +80,25 @@ func (c *catalog) refresh(ctx context.Context) {
 	}
 }
 
-// refreshTable measures one table of a name that the configuration covers.
-func (c *catalog) refreshTable(ctx context.Context, id source.Identifier) Table {
-	wait(ctx, c.discover())
+// known returns the table of this name, or nil.
+func (c *catalog) known(name string) *table {
 	c.mu.Lock()
-	t, ok := c.tables[id]
-	c.mu.Unlock()
-	if !ok {
-		// The catalog has no such table, as far as is known.
-		return newTable(c, id).state(c.fleet.now())
+	defer c.mu.Unlock()
+	if t := c.tables[source.ParseIdentifier(name)]; t != nil {
+		return t
 	}
-	wait(ctx, t.refresh())
-	return t.state(c.fleet.now())
+	for id, t := range c.tables {
+		if id.String() == name {
+			return t
+		}
+	}
+	return nil
+}
+
+// covers reports whether the configuration covers a table of this name.
+func (c *catalog) covers(name string) bool {
+	_, covered := c.client.Config().Match(name)
+	return covered && strings.Contains(name, ".")
 }
 
 // discover starts a listing where one is due, and returns what is closed when

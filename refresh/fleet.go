@@ -141,28 +141,26 @@ func (f *Fleet) Refresh(ctx context.Context) {
 // returns false for a name that the configuration does not cover.
 func (f *Fleet) RefreshTable(ctx context.Context, name string) (Table, bool) {
 	// Dots divide a name in more than one way: a table that is known is meant.
-	for _, c := range f.current() {
-		if !strings.HasPrefix(name, c.name+".") {
-			continue
-		}
-		wait(ctx, c.discover())
-		for _, t := range c.list() {
-			if t.key.String() == name {
-				return c.refreshTable(ctx, t.key.Identifier), true
-			}
-		}
-	}
+	var unknown *table
 	for _, c := range f.current() {
 		rest, ok := strings.CutPrefix(name, c.name+".")
 		if !ok {
 			continue
 		}
-		if _, covered := c.client.Config().Match(rest); !covered || !strings.Contains(rest, ".") {
-			continue
+		wait(ctx, c.discover())
+		if t := c.known(rest); t != nil {
+			wait(ctx, t.refresh())
+			return t.state(f.now()), true
 		}
-		return c.refreshTable(ctx, source.ParseIdentifier(rest)), true
+		if unknown == nil && c.covers(rest) {
+			// The catalog has no such table, as far as is known.
+			unknown = newTable(c, source.ParseIdentifier(rest))
+		}
 	}
-	return Table{}, false
+	if unknown == nil {
+		return Table{}, false
+	}
+	return unknown.state(f.now()), true
 }
 
 // Discover lists the catalogs whose listing is due, without measuring tables.

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"maps"
 	"reflect"
-	"strings"
 	"sync/atomic"
 
 	"github.com/iceberg-exporter/iceberg_exporter/config"
@@ -178,40 +177,11 @@ func (c *Client) Locate(ctx context.Context, id Identifier) (*Table, error) {
 	if err != nil {
 		return nil, c.note(err)
 	}
-	if c.isDirectory() {
-		c.answered.Store(true)
-	}
 	table, err := connected.locate(ctx, id)
-	if err != nil && c.isDirectory() && ctx.Err() == nil && !errors.Is(err, fs.ErrPermission) {
-		return table, err // What is wrong with one table's directory says nothing of the others.
+	if c.isDirectory() && ctx.Err() == nil && !errors.Is(err, fs.ErrPermission) {
+		// What is wrong with one table's directory says nothing of the others.
+		c.answered.Store(true)
+		return table, err
 	}
 	return table, c.note(err)
-}
-
-// walkNamespaces visits every namespace once, parents first. children returns
-// the namespaces below one; catalogs differ in how many levels at once, and
-// whether the namespace itself is among them.
-func walkNamespaces(children func(parent []string) ([][]string, error), visit func(namespace []string) error) error {
-	seen := map[string]bool{"": true}
-	queue := [][]string{nil}
-	for len(queue) > 0 {
-		parent := queue[0]
-		queue = queue[1:]
-		below, err := children(parent)
-		if err != nil {
-			return err
-		}
-		for _, namespace := range below {
-			name := strings.Join(namespace, ".")
-			if seen[name] {
-				continue
-			}
-			seen[name] = true
-			if err := visit(namespace); err != nil {
-				return err
-			}
-			queue = append(queue, namespace)
-		}
-	}
-	return nil
 }

@@ -63,10 +63,12 @@ func (d *directory) find(ctx context.Context, location string) (fileio.Info, err
 	}
 	at := uri.Join(location, metadataDirectory)
 	// A hint that is damaged, or leads nowhere, is no hint.
-	if hinted, err := d.hinted(ctx, at); err == nil && hinted.URI != "" {
+	hinted, err := d.hinted(ctx, at)
+	if err == nil && hinted.URI != "" {
 		return hinted, nil
-	} else if ctx.Err() != nil {
-		return hinted, ctx.Err()
+	}
+	if ctx.Err() != nil {
+		return fileio.Info{}, ctx.Err()
 	}
 	return d.newest(ctx, at)
 }
@@ -84,9 +86,6 @@ const maxVersionsAhead = 1000
 // on to the last version that exists, since the hint is written after a commit.
 func (d *directory) hinted(ctx context.Context, at string) (fileio.Info, error) {
 	hint, err := d.readHint(ctx, uri.Join(at, "version-hint.text"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return fileio.Info{}, nil
-	}
 	if err != nil {
 		return fileio.Info{}, err
 	}

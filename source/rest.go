@@ -107,12 +107,7 @@ func (c *restCatalog) list(ctx context.Context, wanted func(string) bool) ([]Ide
 	var tables []Identifier
 	children := func(parent []string) ([][]string, error) {
 		namespaces, err := c.client.ListNamespaces(ctx, parent)
-		if err != nil {
-			return nil, restError(err)
-		}
-		var below [][]string
-		below = append(below, namespaces...)
-		return below, nil
+		return namespaces, restError(err)
 	}
 	return tables, walkNamespaces(children, func(namespace []string) error {
 		name := strings.Join(namespace, ".")
@@ -127,6 +122,33 @@ func (c *restCatalog) list(ctx context.Context, wanted func(string) bool) ([]Ide
 		}
 		return nil
 	})
+}
+
+// walkNamespaces visits every namespace once, parents first. children returns
+// the namespaces below one; servers have been seen to put that one among them.
+func walkNamespaces(children func(parent []string) ([][]string, error), visit func(namespace []string) error) error {
+	seen := map[string]bool{"": true}
+	queue := [][]string{nil}
+	for len(queue) > 0 {
+		parent := queue[0]
+		queue = queue[1:]
+		below, err := children(parent)
+		if err != nil {
+			return err
+		}
+		for _, namespace := range below {
+			name := strings.Join(namespace, ".")
+			if seen[name] {
+				continue
+			}
+			seen[name] = true
+			if err := visit(namespace); err != nil {
+				return err
+			}
+			queue = append(queue, namespace)
+		}
+	}
+	return nil
 }
 
 // restTable is the answer to loading a table.

@@ -154,8 +154,5 @@ func readFile(ctx context.Context, files fileio.Files, file string, limits Limit
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	if err := counted.drain(); err != nil {
-		return nil, err
-	}
 	return &Metadata{Table: table, Bytes: &counted.n}, nil
 }
