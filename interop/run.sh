@@ -4,12 +4,8 @@
 # then. It ends with 1 on any difference.
 set -euo pipefail
 
-# The newest Iceberg runtime, and with requirements.txt the newest Spark that it has a build for.
-runtime=org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0
-
 here=$(cd "$(dirname "$0")" && pwd)
 generate=$here/../testdata/generate
-cache=${XDG_CACHE_HOME:-$HOME/.cache}/iceberg_exporter
 # Every path in the tables' metadata starts with this, so it must be the same on every machine.
 location=/tmp/iceberg_exporter_interop
 
@@ -17,23 +13,13 @@ for tool in go java javac mvn python3; do
 	command -v "$tool" >/dev/null || { echo "run.sh needs $tool: install Go, Python 3.10+, a JDK 17 or 21, and Maven" >&2; exit 2; }
 done
 
-python=$cache/venv/bin/python
-if ! cmp -s "$generate/requirements.txt" "$cache/venv/requirements.txt"; then
-	rm -rf "$cache/venv"
-	python3 -m venv "$cache/venv"
-	"$python" -m pip install --quiet --requirement "$generate/requirements.txt"
-	cp "$generate/requirements.txt" "$cache/venv/"
-fi
-
-artifact=${runtime#*:}
-jar=$cache/jars/${artifact/:/-}.jar
-[ -f "$jar" ] || mvn --quiet --batch-mode dependency:copy -Dartifact="$runtime" -DoutputDirectory="$cache/jars"
+. "$generate/engine.sh"
+jar=$(jar "$runtime")
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch" "$location"' EXIT
 rm -rf "$location"
 
-spark_jars=$("$python" -c 'import pyspark, os; print(os.path.dirname(pyspark.__file__))')/jars
 javac -nowarn -d "$scratch/classes" -cp "$jar:$spark_jars/*" "$here/engine/Commit.java"
 go -C "$here" build -o "$scratch/predict" ./predict
 

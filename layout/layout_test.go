@@ -11,11 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/twmb/avro"
-	"github.com/twmb/avro/ocf"
-
 	"github.com/iceberg-exporter/iceberg_exporter/layout"
 	"github.com/iceberg-exporter/iceberg_exporter/manifest"
+	"github.com/iceberg-exporter/iceberg_exporter/manifest/manifesttest"
 	"github.com/iceberg-exporter/iceberg_exporter/metadata"
 )
 
@@ -24,30 +22,18 @@ type values = map[string]any
 // record makes a record out of files, by way of a manifest.
 func record(t *testing.T, file manifest.File, fields string, files ...values) *manifest.Record {
 	t.Helper()
-	schema, err := avro.Parse(`{"type": "record", "name": "e", "fields": [{"name": "status", "type": "int", "field-id": 0},
+	schema := `{"type": "record", "name": "e", "fields": [{"name": "status", "type": "int", "field-id": 0},
 		{"name": "data_file", "field-id": 2, "type": {"type": "record", "name": "f", "fields": [
 			{"name": "content", "type": "int", "field-id": 134}, {"name": "file_path", "type": "string", "field-id": 100}, {"name": "file_format", "type": "string", "field-id": 101},
 			{"name": "partition", "field-id": 102, "type": {"type": "record", "name": "p", "fields": [` + fields + `]}},
-			{"name": "record_count", "type": "long", "field-id": 103}, {"name": "file_size_in_bytes", "type": "long", "field-id": 104}]}}]}`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b bytes.Buffer
-	w, err := ocf.NewWriter(&b, schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+			{"name": "record_count", "type": "long", "field-id": 103}, {"name": "file_size_in_bytes", "type": "long", "field-id": 104}]}}]}`
+	var entries []any
 	for i, f := range files {
 		all := values{"content": 0, "file_path": fmt.Sprint(i), "file_format": "parquet", "partition": values{}, "record_count": 1, "file_size_in_bytes": 1}
 		maps.Copy(all, f)
-		if err := w.Encode(values{"status": 1, "data_file": all}); err != nil {
-			t.Fatal(err)
-		}
+		entries = append(entries, values{"status": 1, "data_file": all})
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	r, err := manifest.ReadRecord(&b, file)
+	r, err := manifest.ReadRecord(bytes.NewReader(manifesttest.Encode(t, schema, entries)), file)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,10 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/twmb/avro"
-	"github.com/twmb/avro/ocf"
-
 	"github.com/iceberg-exporter/iceberg_exporter/manifest"
+	"github.com/iceberg-exporter/iceberg_exporter/manifest/manifesttest"
 	"github.com/iceberg-exporter/iceberg_exporter/metadata"
 )
 
@@ -115,13 +113,9 @@ func (f file) values() values {
 	if f.kind == manifest.DeletionVector {
 		format, content = "PUFFIN", 1
 	}
-	partition := values{}
-	for name, value := range f.partition {
-		if value == nil {
-			partition[name] = nil
-		} else {
-			partition[name] = value
-		}
+	partition := f.partition
+	if partition == nil {
+		partition = values{}
 	}
 	var of any
 	if f.of != "" {
@@ -139,7 +133,7 @@ func (s *snapshot) encoded(t testing.TB, f manifest.File, entries []any) {
 	for _, p := range fieldsOf[f.SpecID] {
 		partition = append(partition, fmt.Sprintf(`{"name": %q, "type": ["null", %s], "field-id": %s}`, p[0], p[1], p[2]))
 	}
-	schema, err := avro.Parse(`{"type": "record", "name": "e", "fields": [
+	schema := `{"type": "record", "name": "e", "fields": [
 		{"name": "status", "type": "int", "field-id": 0}, {"name": "sequence_number", "type": ["null", "long"], "field-id": 3},
 		{"name": "data_file", "field-id": 2, "type": {"type": "record", "name": "f", "fields": [
 			{"name": "content", "type": "int", "field-id": 134}, {"name": "file_path", "type": "string", "field-id": 100},
@@ -148,24 +142,8 @@ func (s *snapshot) encoded(t testing.TB, f manifest.File, entries []any) {
 			{"name": "record_count", "type": "long", "field-id": 103}, {"name": "file_size_in_bytes", "type": "long", "field-id": 104},
 			{"name": "split_offsets", "type": ["null", {"type": "array", "items": "long"}], "field-id": 132},
 			{"name": "referenced_data_file", "type": ["null", "string"], "field-id": 143},
-			{"name": "content_size_in_bytes", "type": ["null", "long"], "field-id": 145}]}}]}`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b bytes.Buffer
-	w, err := ocf.NewWriter(&b, schema)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, entry := range entries {
-		if err := w.Encode(entry); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	record, err := manifest.ReadRecord(&b, f)
+			{"name": "content_size_in_bytes", "type": ["null", "long"], "field-id": 145}]}}]}`
+	record, err := manifest.ReadRecord(bytes.NewReader(manifesttest.Encode(t, schema, entries)), f)
 	if err != nil {
 		t.Fatal(err)
 	}

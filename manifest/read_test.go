@@ -18,20 +18,16 @@ import (
 	"testing/iotest"
 
 	"github.com/klauspost/compress/flate"
-	"github.com/twmb/avro"
 	"github.com/twmb/avro/ocf"
 
 	"github.com/iceberg-exporter/iceberg_exporter/manifest"
+	"github.com/iceberg-exporter/iceberg_exporter/manifest/manifesttest"
 	"github.com/iceberg-exporter/iceberg_exporter/metadata"
 )
 
 // encode writes an Avro file with a schema of the test's own.
 func encode(t testing.TB, schema string, header map[string]string, codec ocf.Codec, records ...any) []byte {
 	t.Helper()
-	parsed, err := avro.Parse(schema)
-	if err != nil {
-		t.Fatal(err)
-	}
 	properties := map[string][]byte{}
 	for key, value := range header {
 		properties[key] = []byte(value)
@@ -40,20 +36,7 @@ func encode(t testing.TB, schema string, header map[string]string, codec ocf.Cod
 	if codec != nil {
 		options = append(options, ocf.WithCodec(codec))
 	}
-	var b bytes.Buffer
-	w, err := ocf.NewWriter(&b, parsed, options...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, record := range records {
-		if err := w.Encode(record); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
+	return manifesttest.Encode(t, schema, records, options...)
 }
 
 // entrySchema is the schema of a manifest with one partition field, and room
