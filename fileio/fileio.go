@@ -46,13 +46,27 @@ type Files interface {
 	// List yields what lies directly in a directory. A directory that does not
 	// exist is empty in an object store and an error on a local disk.
 	List(ctx context.Context, directory string) iter.Seq2[Info, error]
+	// Walk visits every file below a directory, in no order, several at a time
+	// and from several goroutines at once. It ends with the first error, which
+	// visit may return too. Names that end in a slash, which stand for
+	// directories, are no files.
+	Walk(ctx context.Context, directory string, visit func([]Info) error) error
 }
 
-// Counter counts what is read from storage.
-type Counter struct{ bytes atomic.Uint64 }
+// Counter counts what is read from storage, and what object stores are asked.
+type Counter struct{ bytes, lists, reads, stats atomic.Uint64 }
 
 // Bytes is the number of bytes read so far.
 func (c *Counter) Bytes() uint64 { return c.bytes.Load() }
+
+// Requests are numbers of requests to object stores. Requests that a client
+// repeats by itself count once.
+type Requests struct{ Lists, Reads, Stats uint64 }
+
+// Requests is the number of requests so far.
+func (c *Counter) Requests() Requests {
+	return Requests{Lists: c.lists.Load(), Reads: c.reads.Load(), Stats: c.stats.Load()}
+}
 
 // Storage is the storage that one set of iceberg-go properties gives access to.
 // It is safe for concurrent use.
@@ -106,7 +120,8 @@ func (s *Storage) openObject(ctx context.Context, file string) (io.ReadCloser, e
 	if err != nil {
 		return nil, err
 	}
-	return bucket.NewReader(ctx, key, nil)
+	s.counter.reads.Add(1)
+	return bucket.NewReader(ctx, key, readExactly(key))
 }
 
 // Stat implements Files.
@@ -122,6 +137,7 @@ func (s *Storage) Stat(ctx context.Context, file string) (Info, error) {
 	if err != nil {
 		return Info{}, failed("looking at", file, err)
 	}
+	s.counter.stats.Add(1)
 	attributes, err := bucket.Attributes(ctx, key)
 	if err != nil {
 		return Info{}, failed("looking at", file, err)
@@ -141,22 +157,19 @@ func (s *Storage) List(ctx context.Context, directory string) iter.Seq2[Info, er
 			yield(Info{}, failed("listing", directory, err))
 			return
 		}
-		objects := bucket.List(&blob.ListOptions{Prefix: key, Delimiter: "/"})
-		for {
-			object, err := objects.Next(ctx)
-			if errors.Is(err, io.EOF) {
-				return
-			}
+		for page, err := range s.pages(ctx, bucket, pageOf{prefix: key, delimiter: "/"}) {
 			if err != nil {
 				yield(Info{}, failed("listing", directory, err))
 				return
 			}
-			if object.Key == key {
-				continue // The marker of the directory itself.
-			}
-			name := strings.TrimSuffix(strings.TrimPrefix(object.Key, key), "/")
-			if !yield(Info{URI: directory + "/" + name, Size: object.Size, ModTime: object.ModTime, IsDir: object.IsDir}, nil) {
-				return
+			for _, object := range page {
+				if object.Key == key {
+					continue // The marker of the directory itself.
+				}
+				name := strings.TrimSuffix(strings.TrimPrefix(object.Key, key), "/")
+				if !yield(Info{URI: directory + "/" + name, Size: object.Size, ModTime: object.ModTime, IsDir: object.IsDir}, nil) {
+					return
+				}
 			}
 		}
 	}

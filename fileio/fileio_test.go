@@ -132,7 +132,7 @@ func TestMoved(t *testing.T) {
 		// Written from another directory, with a location that says nothing.
 		{"gs://bucket/elsewhere", "ns/t/metadata/m"},
 	} {
-		files := fileio.ForTable(storage, directory+"/metadata/v1.metadata.json").Moved(c.recorded, directory)
+		files := fileio.ForTable(storage, directory+"/metadata/v1.metadata.json", c.recorded).Moved(directory)
 		if text, err := content(t, files, c.name); text != "moved" || err != nil {
 			t.Errorf("%s under %s: %q, %v", c.name, c.recorded, text, err)
 		}
@@ -140,7 +140,7 @@ func TestMoved(t *testing.T) {
 			t.Errorf("%s under %s: %+v, %v", c.name, c.recorded, info, err)
 		}
 	}
-	files := fileio.ForTable(storage, directory+"/metadata/v1.metadata.json").Moved("/old/t", directory)
+	files := fileio.ForTable(storage, directory+"/metadata/v1.metadata.json", "/old/t").Moved(directory)
 	for _, name := range []string{"/old/tt/metadata/m", "/old/t/../x", "/old/t/metadata/missing", "t/metadata/m/../../../x"} {
 		if _, err := content(t, files, name); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: %v", name, err)
@@ -153,7 +153,7 @@ func TestMoved(t *testing.T) {
 func TestObjectStoreTablesReadNoLocalFiles(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "secret")
 	write(t, file, "secret")
-	files := fileio.ForTable(fileio.New(t.Context(), nil, &fileio.Counter{}), "s3://bucket/t/metadata/v1.metadata.json")
+	files := fileio.ForTable(fileio.New(t.Context(), nil, &fileio.Counter{}), "s3://bucket/t/metadata/v1.metadata.json", "s3://bucket/t")
 	for _, name := range []string{file, "file://" + file, "file:" + file, "etc/passwd"} {
 		if _, err := content(t, files, name); !errors.Is(err, fs.ErrPermission) {
 			t.Errorf("%s: %v", name, err)

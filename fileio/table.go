@@ -17,24 +17,36 @@ type TableFiles struct {
 	files Files
 	// local is whether the table itself lies on a local disk.
 	local bool
-	// recorded and actual are where the table was and where it is.
-	recorded, actual string
+	// location is where the table is.
+	location string
+	within   uri.Location
+	// recorded is the path that a table that was moved was at; else empty.
+	recorded string
 }
 
-// ForTable returns the files of a table whose metadata was found at this URI. A
-// table in an object store cannot name local files: whoever can write to the
-// store would read the exporter's disk.
-func ForTable(files Files, metadataFile string) *TableFiles {
+// ForTable returns the files of a table whose metadata was found at this URI and
+// records this location. A table in an object store cannot name local files:
+// whoever can write to the store would read the exporter's disk.
+func ForTable(files Files, metadataFile, location string) *TableFiles {
 	_, local := uri.Local(metadataFile)
-	return &TableFiles{files: files, local: local}
+	return &TableFiles{files: files, local: local, location: strings.TrimRight(location, "/"), within: uri.LocationOf(location)}
 }
 
 // Moved returns the files of a table that was moved from the location that its
 // metadata records: paths under it are read under the actual location.
-func (t *TableFiles) Moved(recorded, actual string) *TableFiles {
+func (t *TableFiles) Moved(actual string) *TableFiles {
 	moved := *t
-	moved.recorded, moved.actual = uri.Path(recorded), strings.TrimRight(actual, "/")
+	moved.location, moved.within, moved.recorded = strings.TrimRight(actual, "/"), uri.LocationOf(actual), uri.Path(t.location)
 	return &moved
+}
+
+// Location is the directory that the table is in.
+func (t *TableFiles) Location() string { return t.location }
+
+// Place returns the path at which a file of the table is, and where that is,
+// seen from the table's location.
+func (t *TableFiles) Place(file string) (path string, place uri.Place) {
+	return t.within.Place(t.actual(file))
 }
 
 // Open implements Files.
@@ -64,21 +76,38 @@ func (t *TableFiles) List(ctx context.Context, directory string) iter.Seq2[Info,
 	return t.files.List(ctx, resolved)
 }
 
+// Walk implements Files.
+func (t *TableFiles) Walk(ctx context.Context, directory string, visit func([]Info) error) error {
+	resolved, err := t.Resolve(directory)
+	if err != nil {
+		return err
+	}
+	return t.files.Walk(ctx, resolved, visit)
+}
+
 // Resolve returns the URI that a file of the table is read at.
 func (t *TableFiles) Resolve(file string) (string, error) {
-	if t.actual != "" {
-		path := uri.Path(file)
-		if below, ok := uri.Below(t.recorded, path); ok {
-			return t.actual + below, nil
-		}
-		if below, ok := belowTail(t.actual, path); ok {
-			return t.actual + below, nil
-		}
-	}
-	if _, local := uri.Local(file); local && !t.local {
+	actual := t.actual(file)
+	if _, local := uri.Local(actual); local && !t.local {
 		return "", fmt.Errorf("%s: a table in an object store names a local file: %w", file, fs.ErrPermission)
 	}
-	return file, nil
+	return actual, nil
+}
+
+// actual returns where a file is that the metadata names, also of a table that
+// was moved.
+func (t *TableFiles) actual(file string) string {
+	if t.recorded == "" {
+		return file
+	}
+	path := uri.Path(file)
+	if below, ok := uri.Below(t.recorded, path); ok {
+		return t.location + below
+	}
+	if below, ok := belowTail(t.location, path); ok {
+		return t.location + below
+	}
+	return file
 }
 
 // belowTail returns what follows the table's directory in a relative path. Such a

@@ -115,7 +115,7 @@ func (l *loader) record(file manifest.File) (*manifest.Record, error) {
 		return nil, err
 	}
 	defer f.Close()
-	record, err := manifest.ReadRecord(f, file)
+	record, err := manifest.ReadRecord(f, file, uri.LocationOf(l.location))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file.Path, err)
 	}

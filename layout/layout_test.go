@@ -33,7 +33,7 @@ func record(t *testing.T, file manifest.File, fields string, files ...values) *m
 		maps.Copy(all, f)
 		entries = append(entries, values{"status": 1, "data_file": all})
 	}
-	r, err := manifest.ReadRecord(bytes.NewReader(manifesttest.Encode(t, schema, entries)), file)
+	r, err := manifest.ReadRecord(bytes.NewReader(manifesttest.Encode(t, schema, entries)), file, manifesttest.Files{})
 	if err != nil {
 		t.Fatal(err)
 	}

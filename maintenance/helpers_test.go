@@ -143,7 +143,7 @@ func (s *snapshot) encoded(t testing.TB, f manifest.File, entries []any) {
 			{"name": "split_offsets", "type": ["null", {"type": "array", "items": "long"}], "field-id": 132},
 			{"name": "referenced_data_file", "type": ["null", "string"], "field-id": 143},
 			{"name": "content_size_in_bytes", "type": ["null", "long"], "field-id": 145}]}}]}`
-	record, err := manifest.ReadRecord(bytes.NewReader(manifesttest.Encode(t, schema, entries)), f)
+	record, err := manifest.ReadRecord(bytes.NewReader(manifesttest.Encode(t, schema, entries)), f, manifesttest.Files{})
 	if err != nil {
 		t.Fatal(err)
 	}

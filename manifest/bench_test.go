@@ -6,6 +6,7 @@ import (
 
 	"github.com/iceberg-exporter/iceberg_exporter/bench"
 	"github.com/iceberg-exporter/iceberg_exporter/manifest"
+	"github.com/iceberg-exporter/iceberg_exporter/manifest/manifesttest"
 )
 
 // BenchmarkManifest compares reading a manifest of 1,000 files, with statistics
@@ -29,7 +30,7 @@ func BenchmarkManifest(b *testing.B) {
 		})
 	}
 	run("read", func() error {
-		record, err := manifest.ReadRecord(bytes.NewReader(content), manifest.File{})
+		record, err := manifest.ReadRecord(bytes.NewReader(content), manifest.File{}, manifesttest.Files{})
 		if err == nil && record.Len() != files {
 			b.Fatal(record.Len())
 		}

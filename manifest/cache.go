@@ -3,6 +3,7 @@ package manifest
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
@@ -16,6 +17,8 @@ type Key struct {
 	// URI is where the manifest is, which for a table that was moved is not
 	// where its list says.
 	URI string
+	// Location is the table's, which decides where its files are.
+	Location string
 	// The rest of a record's content follows from what the list says of the
 	// manifest, which one table's list must not decide for another's.
 	Length         int64
@@ -24,26 +27,32 @@ type Key struct {
 	SequenceNumber int64
 }
 
-// KeyOf returns the key of a manifest that a list names, and that lies at a URI.
-func KeyOf(store, uri string, file File) Key {
-	return Key{Store: store, URI: uri, Length: file.Length, SpecID: file.SpecID, Content: file.Content, SequenceNumber: file.SequenceNumber}
+// KeyOf returns the key of a manifest that the list of a table at this location
+// names, and that lies at a URI.
+func KeyOf(store, location, uri string, file File) Key {
+	return Key{Store: store, Location: location, URI: uri, Length: file.Length, SpecID: file.SpecID, Content: file.Content, SequenceNumber: file.SequenceNumber}
 }
 
 // Cache keeps the records of manifests, up to a number of bytes; the least
-// recently used one goes first. It is safe for concurrent use.
+// recently used one goes first. Records that only scans asked for go before all
+// others. It is safe for concurrent use.
 type Cache struct {
 	limit int64
 
-	mu      sync.Mutex
-	records *simplelru.LRU[Key, *Record]
-	reads   map[Key]*read
-	stats   CacheStats
+	mu sync.Mutex
+	// records are those that Get was asked for, scanned are those that only
+	// Scan was.
+	records, scanned *simplelru.LRU[Key, *Record]
+	reads            map[Key]*read
+	stats            CacheStats
 }
 
 // CacheStats are a cache's figures at one moment.
 type CacheStats struct {
-	Bytes, Limit, Entries   int64
-	Hits, Misses, Evictions uint64
+	Bytes, Limit, Entries int64
+	Hits, Misses          uint64
+	// Evictions are of records that Get was asked for.
+	Evictions uint64
 }
 
 // read is a manifest being read. It is done when its channel is closed.
@@ -57,7 +66,8 @@ type read struct {
 func NewCache(limit int64) *Cache {
 	c := &Cache{limit: limit, reads: map[Key]*read{}}
 	// The cache is bounded in bytes, so the list must never drop a record by itself.
-	c.records, _ = simplelru.NewLRU[Key, *Record](int(^uint(0)>>1), nil)
+	c.records, _ = simplelru.NewLRU[Key, *Record](math.MaxInt, nil)
+	c.scanned, _ = simplelru.NewLRU[Key, *Record](math.MaxInt, nil)
 	return c
 }
 
@@ -66,7 +76,7 @@ func (c *Cache) Stats() CacheStats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	stats := c.stats
-	stats.Limit, stats.Entries = c.limit, int64(c.records.Len())
+	stats.Limit, stats.Entries = c.limit, int64(c.records.Len()+c.scanned.Len())
 	return stats
 }
 
@@ -87,6 +97,24 @@ func (c *Cache) Peek(key Key) (*Record, bool) {
 
 func (c *Cache) lookUp(key Key) (*Record, bool) {
 	record, ok := c.records.Get(key)
+	if !ok {
+		if record, ok = c.scanned.Peek(key); ok {
+			c.scanned.Remove(key)
+			c.records.Add(key, record)
+		}
+	}
+	if ok {
+		c.stats.Hits++
+	}
+	return record, ok
+}
+
+// lookUpScanned leaves the order of the records as it is.
+func (c *Cache) lookUpScanned(key Key) (*Record, bool) {
+	record, ok := c.records.Peek(key)
+	if !ok {
+		record, ok = c.scanned.Get(key)
+	}
 	if ok {
 		c.stats.Hits++
 	}
@@ -97,9 +125,20 @@ func (c *Cache) lookUp(key Key) (*Record, bool) {
 // However many callers wait for a manifest, one of them reads it. When that
 // one's context ends, another takes over.
 func (c *Cache) Get(ctx context.Context, key Key, readRecord func(context.Context) (*Record, error)) (*Record, error) {
+	return c.get(ctx, key, c.records, c.lookUp, readRecord)
+}
+
+// Scan is like Get, for a pass over the manifests of a table's whole history:
+// what it reads is kept while there is room, and drives out nothing that Get was
+// asked for.
+func (c *Cache) Scan(ctx context.Context, key Key, readRecord func(context.Context) (*Record, error)) (*Record, error) {
+	return c.get(ctx, key, c.scanned, c.lookUpScanned, readRecord)
+}
+
+func (c *Cache) get(ctx context.Context, key Key, to *simplelru.LRU[Key, *Record], lookUp func(Key) (*Record, bool), readRecord func(context.Context) (*Record, error)) (*Record, error) {
 	for {
 		c.mu.Lock()
-		if record, ok := c.lookUp(key); ok {
+		if record, ok := lookUp(key); ok {
 			c.mu.Unlock()
 			return record, nil
 		}
@@ -109,7 +148,7 @@ func (c *Cache) Get(ctx context.Context, key Key, readRecord func(context.Contex
 			c.reads[key] = running
 			c.stats.Misses++
 			c.mu.Unlock()
-			c.lead(ctx, key, running, readRecord)
+			c.lead(ctx, key, running, to, readRecord)
 			return running.record, running.err
 		}
 		c.mu.Unlock()
@@ -129,7 +168,7 @@ func (c *Cache) Get(ctx context.Context, key Key, readRecord func(context.Contex
 var errAbandoned = errors.New("the read was given up")
 
 // lead reads a manifest for all who wait for it.
-func (c *Cache) lead(ctx context.Context, key Key, r *read, readRecord func(context.Context) (*Record, error)) {
+func (c *Cache) lead(ctx context.Context, key Key, r *read, to *simplelru.LRU[Key, *Record], readRecord func(context.Context) (*Record, error)) {
 	// A panic must not leave the others waiting for ever.
 	r.err = errAbandoned
 	defer func() {
@@ -137,7 +176,9 @@ func (c *Cache) lead(ctx context.Context, key Key, r *read, readRecord func(cont
 		defer c.mu.Unlock()
 		delete(c.reads, key)
 		if r.err == nil {
-			c.keep(key, r.record)
+			to.Add(key, r.record)
+			c.stats.Bytes += entryBytes(key, r.record)
+			c.evict()
 		}
 		close(r.done)
 	}()
@@ -147,20 +188,16 @@ func (c *Cache) lead(ctx context.Context, key Key, r *read, readRecord func(cont
 	}
 }
 
-func (c *Cache) keep(key Key, record *Record) {
-	c.records.Add(key, record)
-	c.stats.Bytes += entryBytes(key, record)
-	c.evict()
-}
-
 func (c *Cache) evict() {
 	for c.stats.Bytes > c.limit {
-		key, record, ok := c.records.RemoveOldest()
+		key, record, ok := c.scanned.RemoveOldest()
 		if !ok {
-			return
+			if key, record, ok = c.records.RemoveOldest(); !ok {
+				return
+			}
+			c.stats.Evictions++
 		}
 		c.stats.Bytes -= entryBytes(key, record)
-		c.stats.Evictions++
 	}
 }
 

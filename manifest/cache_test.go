@@ -191,11 +191,56 @@ func TestCacheKeysTellListsApart(t *testing.T) {
 	for _, other := range []manifest.File{
 		{Path: "m", Length: 2}, {Path: "m", Length: 1, SpecID: 1}, {Path: "m", Length: 1, Content: manifest.Deletes}, {Path: "m", Length: 1, SequenceNumber: 1},
 	} {
-		if manifest.KeyOf("s", "m", file) == manifest.KeyOf("s", "m", other) {
+		if manifest.KeyOf("s", "/t", "m", file) == manifest.KeyOf("s", "/t", "m", other) {
 			t.Errorf("%+v has the key of %+v", other, file)
 		}
 	}
-	if manifest.KeyOf("s", "/a/m", file) == manifest.KeyOf("s", "/b/m", file) {
+	if manifest.KeyOf("s", "/t", "/a/m", file) == manifest.KeyOf("s", "/t", "/b/m", file) {
 		t.Error("two places have one key")
+	}
+}
+
+// TestCacheScans: what scans read is kept while there is room, makes way for what
+// is asked for again and again, and never the other way round.
+func TestCacheScans(t *testing.T) {
+	record := recordOf(t, 100)
+	cache := manifest.NewCache(3 * (record.Bytes() + 250))
+	reads := 0
+	readRecord := func(context.Context) (*manifest.Record, error) { reads++; return record, nil }
+	for i, step := range []struct {
+		path string
+		scan bool
+		read bool
+	}{
+		{"a", false, true},
+		{"old1", true, true},
+		{"old1", true, false},
+		{"a", true, false},
+		{"old2", true, true},
+		{"old3", true, true}, // Drives out old1.
+		{"old1", true, true}, // Drives out old2.
+		{"b", false, true},   // Drives out old3.
+		{"a", false, false},
+		{"old1", false, false}, // Is now one of those that are asked for.
+		{"old4", true, true},   // Finds no room.
+		{"old4", true, true},
+		{"a", false, false},
+		{"b", false, false},
+		{"old1", false, false},
+	} {
+		before := reads
+		get := cache.Get
+		if step.scan {
+			get = cache.Scan
+		}
+		if got, err := get(t.Context(), manifest.Key{URI: step.path}, readRecord); got != record || err != nil {
+			t.Fatal(got, err)
+		}
+		if wasRead := reads > before; wasRead != step.read {
+			t.Errorf("step %d, %s: read %v", i, step.path, wasRead)
+		}
+	}
+	if s := cache.Stats(); s.Evictions != 0 || s.Bytes > s.Limit || s.Entries != 3 {
+		t.Errorf("%+v", s)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/iceberg-exporter/iceberg_exporter/metadata"
+	"github.com/iceberg-exporter/iceberg_exporter/uri"
 )
 
 // maxExact is the largest size or count that is believed: above it a float64,
@@ -67,9 +68,16 @@ func entryFields(content Content) []field {
 	}
 }
 
+// Files tells where the files are that a table's manifests name.
+type Files interface {
+	// Place returns the path at which a file is, in the form of uri.Path, and
+	// where that is, seen from the table's location.
+	Place(file string) (path string, place uri.Place)
+}
+
 // ReadRecord reads the manifest that a manifest list names as file. Its errors
 // are metadata.ErrCorrupt or metadata.ErrUnsupported, or the reader's own.
-func ReadRecord(r io.Reader, file File) (*Record, error) {
+func ReadRecord(r io.Reader, file File, files Files) (*Record, error) {
 	c, err := openContainer(r, entryFields(file.Content))
 	if err != nil {
 		return nil, err
@@ -82,6 +90,7 @@ func ReadRecord(r io.Reader, file File) (*Record, error) {
 	}
 	b := &recordBuilder{
 		file:       file,
+		files:      files,
 		record:     &Record{SpecID: file.SpecID, Content: file.Content, PartitionFields: c.partitionFields},
 		partitions: map[Partition]int{},
 	}
@@ -115,6 +124,7 @@ func ReadRecord(r io.Reader, file File) (*Record, error) {
 // recordBuilder turns entries into the rows of a record.
 type recordBuilder struct {
 	file       File
+	files      Files
 	record     *Record
 	partitions map[Partition]int
 	// partitionBytes is how long all the partitions are.
@@ -130,8 +140,10 @@ func (b *recordBuilder) add(entry *row) error {
 	if len(path) > maxPath || len(entry.partition) > maxPartition {
 		return fmt.Errorf("%w: a path of %d bytes, or a partition of %d", metadata.ErrUnsupported, len(path), len(entry.partition))
 	}
+	at, place := b.files.Place(string(path))
 	e := Entry{
-		PathHash:       PathHash(path),
+		PathHash:       PathHash(at),
+		Place:          place,
 		Size:           entry.slots[slotSize].long,
 		Rows:           entry.slots[slotRows].long,
 		Kind:           kind,
@@ -151,7 +163,7 @@ func (b *recordBuilder) add(entry *row) error {
 		e.SequenceNumber = sequence.long
 	}
 	if kind == PositionDeletes || kind == DeletionVector {
-		e.Referenced = referenced(entry)
+		e.Referenced = b.referenced(entry)
 	}
 	// Offsets that go beyond the file are not believed, as in Iceberg's BaseFile.
 	if kind == DataFile && entry.slots[slotLastSplit].long < e.Size {
@@ -181,15 +193,24 @@ func kindOf(entry *row) (Kind, error) {
 
 // referenced finds the only data file that a position delete applies to: named,
 // or told by equal bounds of the file_path column (org.apache.iceberg.util.ContentFileUtil).
-func referenced(entry *row) uint64 {
-	if file := entry.slots[slotReferencedFile]; file.set {
-		return PathHash(file.bytes)
+func (b *recordBuilder) referenced(entry *row) uint64 {
+	file := entry.slots[slotReferencedFile]
+	if !file.set {
+		file = samePath(entry.slots[slotLowerPath], entry.slots[slotUpperPath])
 	}
-	lower, upper := entry.slots[slotLowerPath], entry.slots[slotUpperPath]
-	if !lower.set || !upper.set || !bytes.Equal(lower.bytes, upper.bytes) {
+	if !file.set {
 		return 0
 	}
-	return PathHash(lower.bytes)
+	at, _ := b.files.Place(string(file.bytes))
+	return PathHash(at)
+}
+
+// samePath returns the value of two bounds that are equal.
+func samePath(lower, upper value) value {
+	if !lower.set || !upper.set || !bytes.Equal(lower.bytes, upper.bytes) {
+		return value{}
+	}
+	return lower
 }
 
 // partition returns the index of a tuple among the record's, adding a new one.

@@ -69,7 +69,7 @@ func with(entry values, more values) values {
 
 func read(t testing.TB, content []byte, file manifest.File) *manifest.Record {
 	t.Helper()
-	record, err := manifest.ReadRecord(bytes.NewReader(content), file)
+	record, err := manifest.ReadRecord(bytes.NewReader(content), file, manifesttest.Files{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,9 +84,9 @@ func TestReadRecord(t *testing.T) {
 		with(dataFile("s3://b/t/3", nil, nil), values{"sequence_number": nil, "status": 0}))
 	record := read(t, content, manifest.File{SpecID: 4, SequenceNumber: 9})
 	want := []manifest.Entry{
-		{PathHash: manifest.PathHash("s3://b/t/1"), Size: 100, Rows: 10, Partition: 0, SequenceNumber: 7},
-		{PathHash: manifest.PathHash("s3://b/t/2"), Size: 200, Rows: 20, Partition: 1, SequenceNumber: 9},
-		{PathHash: manifest.PathHash("s3://b/t/3"), Size: 100, Rows: 10, Partition: 2, SequenceNumber: 9},
+		{PathHash: manifest.PathHash("/t/1"), Size: 100, Rows: 10, Partition: 0, SequenceNumber: 7},
+		{PathHash: manifest.PathHash("/t/2"), Size: 200, Rows: 20, Partition: 1, SequenceNumber: 9},
+		{PathHash: manifest.PathHash("/t/3"), Size: 100, Rows: 10, Partition: 2, SequenceNumber: 9},
 	}
 	// The header has a sync marker besides, and lengths.
 	if end := bytes.LastIndex(content, content[len(content)-16:]); record.HeaderBytes < 500 || record.HeaderBytes > int64(end) {
@@ -310,7 +310,7 @@ func TestSchemasDiffer(t *testing.T) {
 			t.Errorf("%+v", got.Entry(0))
 		}
 		content = encode(t, schema, nil, nil, values{"status": 1, "data_file": values{"file_path": nil, "partition": nil, "record_count": 10, "file_size_in_bytes": 100}})
-		if _, err := manifest.ReadRecord(bytes.NewReader(content), manifest.File{}); !errors.Is(err, metadata.ErrCorrupt) {
+		if _, err := manifest.ReadRecord(bytes.NewReader(content), manifest.File{}, manifesttest.Files{}); !errors.Is(err, metadata.ErrCorrupt) {
 			t.Errorf("a file without path: %v", err)
 		}
 	})
@@ -359,13 +359,13 @@ func TestCodecs(t *testing.T) {
 			}
 			damaged := bytes.Clone(content)
 			damaged[len(damaged)-40] ^= 0xff
-			if _, err := manifest.ReadRecord(bytes.NewReader(damaged), manifest.File{}); name != "null" && err == nil {
+			if _, err := manifest.ReadRecord(bytes.NewReader(damaged), manifest.File{}, manifesttest.Files{}); name != "null" && err == nil {
 				t.Log("the damage goes unnoticed") // Only snappy blocks carry a checksum.
 			}
 		})
 	}
 	content := bytes.Replace(encode(t, entrySchema(`"int"`, "", ""), nil, ocf.SnappyCodec()), []byte("snappy"), []byte("bzip2x"), 1)
-	if _, err := manifest.ReadRecord(bytes.NewReader(content), manifest.File{}); !errors.Is(err, metadata.ErrUnsupported) {
+	if _, err := manifest.ReadRecord(bytes.NewReader(content), manifest.File{}, manifesttest.Files{}); !errors.Is(err, metadata.ErrUnsupported) {
 		t.Errorf("an unknown codec: %v", err)
 	}
 }
@@ -424,7 +424,7 @@ func TestReadErrors(t *testing.T) {
 		{"types within types", encode(t, entrySchema(`"int"`, "", ","+laughs), nil, nil), metadata.ErrUnsupported},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if record, err := manifest.ReadRecord(bytes.NewReader(c.content), manifest.File{}); !errors.Is(err, c.want) {
+			if record, err := manifest.ReadRecord(bytes.NewReader(c.content), manifest.File{}, manifesttest.Files{}); !errors.Is(err, c.want) {
 				t.Errorf("got %v, %v, want %v", record, err, c.want)
 			}
 		})
@@ -432,7 +432,7 @@ func TestReadErrors(t *testing.T) {
 	broken := errors.New("connection reset")
 	for _, at := range []int{2, 60, len(valid) - 10} {
 		r := io.MultiReader(bytes.NewReader(valid[:at]), iotest.ErrReader(broken))
-		if _, err := manifest.ReadRecord(r, manifest.File{}); !errors.Is(err, broken) || errors.Is(err, metadata.ErrCorrupt) {
+		if _, err := manifest.ReadRecord(r, manifest.File{}, manifesttest.Files{}); !errors.Is(err, broken) || errors.Is(err, metadata.ErrCorrupt) {
 			t.Errorf("storage that fails at %d: %v", at, err)
 		}
 	}
@@ -466,7 +466,7 @@ func TestBombs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			if _, err := manifest.ReadRecord(bytes.NewReader(content), manifest.File{}); !errors.Is(err, metadata.ErrCorrupt) {
+			if _, err := manifest.ReadRecord(bytes.NewReader(content), manifest.File{}, manifesttest.Files{}); !errors.Is(err, metadata.ErrCorrupt) {
 				t.Error(err)
 			}
 			runtime.ReadMemStats(&after)
@@ -515,7 +515,7 @@ func FuzzReadRecord(f *testing.F) {
 	seeds(f, "*-m*.avro")
 	f.Fuzz(func(t *testing.T, content []byte) {
 		for _, kind := range []manifest.Content{manifest.Data, manifest.Deletes} {
-			record, err := manifest.ReadRecord(bytes.NewReader(content), manifest.File{Content: kind})
+			record, err := manifest.ReadRecord(bytes.NewReader(content), manifest.File{Content: kind}, manifesttest.Files{})
 			checkKind(t, err)
 			if err != nil {
 				continue

@@ -33,6 +33,7 @@ type Record struct {
 
 	length     int
 	pathHash   column[uint64]
+	place      column[uri.Place]
 	size       column[int64]
 	rows       column[int64]
 	kind       column[Kind]
@@ -49,6 +50,8 @@ type Record struct {
 type Entry struct {
 	// PathHash identifies the file; see PathHash.
 	PathHash uint64
+	// Place is where the file lies, seen from the table's location.
+	Place uri.Place
 	// Size is the file's size in bytes; for a deletion vector the size of its
 	// own blob, since many share a file.
 	Size int64
@@ -76,7 +79,7 @@ func (r *Record) Len() int { return r.length }
 // Entry returns the live file at row i.
 func (r *Record) Entry(i int) Entry {
 	return Entry{
-		PathHash: r.pathHash.at(i), Size: r.size.at(i), Rows: r.rows.at(i), Kind: r.kind.at(i),
+		PathHash: r.pathHash.at(i), Place: r.place.at(i), Size: r.size.at(i), Rows: r.rows.at(i), Kind: r.kind.at(i),
 		Partition: int(r.partition.at(i)), SequenceNumber: r.sequence.at(i), Referenced: r.referenced.at(i),
 		Splits: r.splits.at(i),
 	}
@@ -87,7 +90,7 @@ func (r *Record) Partitions() []Partition { return r.partitions }
 
 // Bytes is the memory that the record holds.
 func (r *Record) Bytes() int64 {
-	total := int64(unsafe.Sizeof(*r)) + r.pathHash.bytes() + r.size.bytes() + r.rows.bytes() + r.kind.bytes() +
+	total := int64(unsafe.Sizeof(*r)) + r.pathHash.bytes() + r.place.bytes() + r.size.bytes() + r.rows.bytes() + r.kind.bytes() +
 		r.partition.bytes() + r.sequence.bytes() + r.referenced.bytes() + r.splits.bytes()
 	for _, p := range r.partitions {
 		total += int64(unsafe.Sizeof(p)) + int64(len(p))
@@ -101,6 +104,7 @@ func (r *Record) Bytes() int64 {
 func (r *Record) add(e Entry) {
 	n := r.length
 	r.pathHash.put(n, e.PathHash)
+	r.place.put(n, e.Place)
 	r.size.put(n, e.Size)
 	r.rows.put(n, e.Rows)
 	r.kind.put(n, e.Kind)
@@ -113,6 +117,7 @@ func (r *Record) add(e Entry) {
 
 func (r *Record) trim() {
 	r.pathHash.trim()
+	r.place.trim()
 	r.size.trim()
 	r.rows.trim()
 	r.kind.trim()
@@ -123,11 +128,11 @@ func (r *Record) trim() {
 	r.partitions = append(make([]Partition, 0, len(r.partitions)), r.partitions...)
 }
 
-// PathHash is the identity of a file: a hash of its URI's path. Scheme and
-// authority are left out, because one file is spelled in several ways (s3 and
-// s3a, file:/ and file:///). It is never 0.
-func PathHash[T string | []byte](file T) uint64 {
-	if h := xxhash.Sum64String(uri.Path(string(file))); h != 0 {
+// PathHash is the identity of a file within its table: a hash of its path, as
+// uri.Path returns it. Scheme and authority are left out, because one file is
+// spelled in several ways (s3 and s3a, file:/ and file:///). It is never 0.
+func PathHash(path string) uint64 {
+	if h := xxhash.Sum64String(path); h != 0 {
 		return h
 	}
 	return 1

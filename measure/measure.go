@@ -25,9 +25,12 @@ type Measurement struct {
 	Version string
 	// MetadataBytes is the size of the metadata file; nil where it is not known.
 	MetadataBytes *int64
-	Info          layout.Info
-	Layout        *layout.Layout
-	History       *layout.History
+	// Location is where the table is, which for one that was moved is not where
+	// its metadata says.
+	Location string
+	Info     layout.Info
+	Layout   *layout.Layout
+	History  *layout.History
 	// Prediction is what the procedures that rewrite files would do.
 	Prediction maintenance.Prediction
 	// Snapshots is the table's lineage, for what changes as time goes by.
@@ -105,6 +108,7 @@ func (m *Measurer) measure(ctx context.Context, catalog *Catalog, table *source.
 	return &Measurement{
 		Version:       table.Version,
 		MetadataBytes: read.Bytes,
+		Location:      read.Files.Location(),
 		Info:          layout.MeasureInfo(read.Table),
 		Layout:        measured,
 		History:       layout.MeasureHistory(read.Table),
@@ -119,26 +123,31 @@ func manifests(ctx context.Context, table *source.Metadata) ([]manifest.File, er
 	if !ok {
 		return nil, nil
 	}
-	if current.ManifestList == "" {
-		return inlineManifests(ctx, table, current)
+	return manifestsOf(ctx, table, current)
+}
+
+// manifestsOf returns the manifests of a snapshot.
+func manifestsOf(ctx context.Context, table *source.Metadata, s metadata.Snapshot) ([]manifest.File, error) {
+	if s.ManifestList == "" {
+		return inlineManifests(ctx, table, s)
 	}
-	r, err := table.Files.Open(ctx, current.ManifestList)
+	r, err := table.Files.Open(ctx, s.ManifestList)
 	if err != nil {
 		return nil, fmt.Errorf("the manifest list: %w", err)
 	}
 	defer r.Close()
 	files, err := manifest.ReadList(r)
 	if err != nil {
-		return nil, fmt.Errorf("the manifest list %s: %w", current.ManifestList, err)
+		return nil, fmt.Errorf("the manifest list %s: %w", s.ManifestList, err)
 	}
 	return files, nil
 }
 
 // inlineManifests are the manifests of an old v1 snapshot, which names them
 // itself and says nothing else of them.
-func inlineManifests(ctx context.Context, table *source.Metadata, current metadata.Snapshot) ([]manifest.File, error) {
+func inlineManifests(ctx context.Context, table *source.Metadata, s metadata.Snapshot) ([]manifest.File, error) {
 	var files []manifest.File
-	for _, path := range current.Manifests {
+	for _, path := range s.Manifests {
 		info, err := table.Files.Stat(ctx, path)
 		if err != nil {
 			return nil, fmt.Errorf("a manifest: %w", err)
@@ -154,11 +163,10 @@ func (m *Measurer) records(ctx context.Context, catalog *Catalog, table *source.
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(cap(catalog.reads))
 	for i, file := range files {
-		uri, err := table.Files.Resolve(file.Path)
+		key, err := keyOf(catalog, table, file)
 		if err != nil {
 			return nil, err
 		}
-		key := manifest.KeyOf(catalog.Client.Store(), uri, file)
 		if record, ok := m.cache.Peek(key); ok {
 			records[i] = record
 			continue
@@ -172,6 +180,15 @@ func (m *Measurer) records(ctx context.Context, catalog *Catalog, table *source.
 		})
 	}
 	return records, group.Wait()
+}
+
+// keyOf returns the key of a manifest in the cache.
+func keyOf(catalog *Catalog, table *source.Metadata, file manifest.File) (manifest.Key, error) {
+	at, err := table.Files.Resolve(file.Path)
+	if err != nil {
+		return manifest.Key{}, err
+	}
+	return manifest.KeyOf(catalog.Client.Store(), table.Files.Location(), at, file), nil
 }
 
 // record reads one manifest.
@@ -188,7 +205,7 @@ func (m *Measurer) record(ctx context.Context, catalog *Catalog, table *source.M
 		return nil, fmt.Errorf("a manifest: %w", err)
 	}
 	defer r.Close()
-	record, err := manifest.ReadRecord(r, file)
+	record, err := manifest.ReadRecord(r, file, table.Files)
 	if err != nil {
 		return nil, fmt.Errorf("the manifest %s: %w", file.Path, err)
 	}

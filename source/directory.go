@@ -32,16 +32,15 @@ func (d *directory) locate(ctx context.Context, location string) (*Table, error)
 	if err != nil {
 		return nil, err
 	}
-	files := fileio.ForTable(d.files, found.URI)
 	t := &Table{Version: fmt.Sprintf("%s %d %d", found.URI, found.Size, found.ModTime.UnixNano())}
 	t.read = func(ctx context.Context) (*Metadata, error) {
 		m, err := readFile(ctx, d.files, found.URI, d.limits)
 		if err != nil {
 			return nil, err
 		}
-		m.Files = files
+		m.Files = fileio.ForTable(d.files, found.URI, m.Location)
 		if d.moved {
-			m.Files = files.Moved(m.Location, tableDirectory(found.URI))
+			m.Files = m.Files.Moved(tableDirectory(found.URI))
 		}
 		return m, nil
 	}

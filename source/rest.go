@@ -195,7 +195,7 @@ func (c *restCatalog) read(ctx context.Context, loaded *restTable) (*Metadata, e
 		place = table.Location
 	}
 	storage := c.storageFor(loaded, place)
-	m := &Metadata{Table: table, Files: fileio.ForTable(storage, place)}
+	m := &Metadata{Table: table, File: loaded.MetadataLocation, Files: fileio.ForTable(storage, place, table.Location)}
 	if loaded.MetadataLocation != "" {
 		// The client of a REST catalog need not be able to see the file.
 		if info, err := storage.Stat(ctx, loaded.MetadataLocation); err == nil {

@@ -83,6 +83,8 @@ type Table struct {
 // Metadata is a table's metadata and where it was read.
 type Metadata struct {
 	*metadata.Table
+	// File is the URI of the metadata file; empty where the catalog does not tell.
+	File string
 	// Bytes is the size of the metadata file as it is stored; nil where the
 	// catalog hands out the metadata and the file cannot be looked at.
 	Bytes *int64
@@ -154,5 +156,5 @@ func readFile(ctx context.Context, files fileio.Files, file string, limits Limit
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	return &Metadata{Table: table, Bytes: &counted.n}, nil
+	return &Metadata{Table: table, File: file, Bytes: &counted.n}, nil
 }

@@ -194,7 +194,7 @@ func locatedAt(storage *fileio.Storage, file string, limits Limits) *Table {
 		if err != nil {
 			return nil, err
 		}
-		m.Files = fileio.ForTable(storage, file)
+		m.Files = fileio.ForTable(storage, file, m.Location)
 		return m, nil
 	}}
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/twmb/avro"
 	"github.com/twmb/avro/ocf"
+
+	"github.com/iceberg-exporter/iceberg_exporter/uri"
 )
 
 // Encode returns an Avro file of records with a schema. Options may add
@@ -33,3 +35,9 @@ func Encode(t testing.TB, schema string, records []any, options ...ocf.WriterOpt
 	}
 	return b.Bytes()
 }
+
+// Files are the files of a table that has all of them inside its location.
+type Files struct{}
+
+// Place implements manifest.Files.
+func (Files) Place(file string) (string, uri.Place) { return uri.Path(file), uri.Inside }
