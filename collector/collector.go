@@ -25,6 +25,7 @@ type Tables struct {
 	status   *status
 	catalogs *catalogs
 	groups   []group
+	stored   *stored
 }
 
 // NewTables returns a collector of the tables that snapshot returns.
@@ -47,6 +48,7 @@ func NewTables(snapshot func() refresh.Snapshot) *Tables {
 		newHistory(describe(PerTable, "History")),
 		newPredictions(describe(PerTable, "What maintenance would do")),
 	}
+	c.stored = newStored(describe(PerTable, "Storage and orphans"))
 	return c
 }
 
@@ -84,6 +86,7 @@ func (c *Tables) Collect(ch chan<- prometheus.Metric) {
 		seen[labels] = true
 		e := emitter{ch: ch, base: labels[:]}
 		c.status.collect(e, t, s.Time)
+		c.stored.collect(e, t, s.Time)
 		if t.Measurement == nil {
 			continue
 		}

@@ -15,13 +15,14 @@ import (
 	"github.com/iceberg-exporter/iceberg_exporter/metadata"
 	"github.com/iceberg-exporter/iceberg_exporter/refresh"
 	"github.com/iceberg-exporter/iceberg_exporter/source"
+	"github.com/iceberg-exporter/iceberg_exporter/storage"
 )
 
 var now = time.Unix(2_000_000, 0)
 
 func settings(t *testing.T) config.Settings {
 	t.Helper()
-	c, err := config.Parse("test", []byte(`{thresholds: {snapshots: null}}`))
+	c, err := config.Parse("test", []byte(`{thresholds: {snapshots: null}, orphan_scan: {enabled: true}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,8 +40,14 @@ func measured(t *testing.T, key refresh.Key) refresh.Table {
 	if err != nil {
 		t.Fatal(err)
 	}
-	size := int64(77)
+	size, none := int64(77), int64(0)
 	return refresh.Table{
+		Scan: refresh.Scan{Done: true, Succeeded: true, Duration: time.Second, Result: &measure.Scan{Time: now, Figures: &storage.Figures{
+			Usage: map[storage.State]storage.Usage{
+				storage.Live: {Files: 2, Bytes: 10}, storage.Historical: {Files: 1, Bytes: 4}, storage.Metadata: {Files: 9, Bytes: 46},
+				storage.Recent: {Files: 1, Bytes: 5}, storage.Hidden: {Files: 3, Bytes: 15}, storage.Orphan: {Files: 4, Bytes: 20},
+			}, Missing: &none, ExpirableBytes: &none,
+		}}},
 		Key: key, Settings: settings(t), Up: true, Refreshed: true, Duration: time.Second, LastSuccess: now,
 		Measurement: &measure.Measurement{
 			MetadataBytes: &size, Snapshots: m, Info: layout.MeasureInfo(m), History: layout.MeasureHistory(m),
@@ -124,6 +131,7 @@ func TestAbsent(t *testing.T) {
 		t.Errorf("%d series of what it has none of, want 5", n)
 	}
 	down := refresh.Table{Key: key("c", "n", "t"), Settings: settings(t)}
+	down.Settings.OrphanScan.Enabled = false
 	if err := testutil.CollectAndCompare(tables(down), strings.NewReader(`
 # HELP iceberg_catalog_tables Tables of the catalog that the configuration matches.
 # TYPE iceberg_catalog_tables gauge
@@ -178,5 +186,44 @@ iceberg_table_threshold{catalog="c",namespace="n",table="t",threshold="orphan_ra
 iceberg_table_threshold{catalog="c",namespace="n",table="t",threshold="small_file_ratio"} 0.5
 `), "iceberg_table_data_file_size_bytes", "iceberg_table_info", "iceberg_table_recent_added_bytes", "iceberg_table_snapshot_age_seconds", "iceberg_table_threshold"); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestStorage: figures of orphans are there only where they are known.
+func TestStorage(t *testing.T) {
+	orphans := []string{"iceberg_table_orphan_files", "iceberg_table_orphan_bytes", "iceberg_table_orphan_ratio"}
+	status := []string{"iceberg_table_orphan_scan_success", "iceberg_table_orphan_scan_duration_seconds", "iceberg_table_orphan_scan_interval_seconds"}
+	whole := measured(t, key("c", "n", "t"))
+	if err := testutil.CollectAndCompare(tables(whole), strings.NewReader(`
+# HELP iceberg_table_orphan_ratio Orphan bytes over all bytes under the table's location.
+# TYPE iceberg_table_orphan_ratio gauge
+iceberg_table_orphan_ratio{catalog="c",namespace="n",table="t"} 0.2
+`), "iceberg_table_orphan_ratio"); err != nil {
+		t.Error(err)
+	}
+	for name, c := range map[string]struct {
+		change                  func(*refresh.Table)
+		orphans, states, status int
+	}{
+		"whole":               {func(*refresh.Table) {}, 3, 6, 3},
+		"table is down":       {func(t *refresh.Table) { t.Measurement, t.Up = nil, false }, 3, 6, 3},
+		"last scan failed":    {func(t *refresh.Table) { t.Scan.Succeeded = false }, 3, 6, 3},
+		"location is shared":  {func(t *refresh.Table) { t.Scan.SharedWith = &t.Key }, 0, 3, 3},
+		"engine would refuse": {func(t *refresh.Table) { t.Scan.Result.Figures.Refusal = "no" }, 0, 3, 3},
+		"nothing is there":    {func(t *refresh.Table) { t.Scan.Result.Figures.Usage = nil }, 2, 6, 3},
+		"first scan failed":   {func(t *refresh.Table) { t.Scan.Result, t.Scan.Succeeded = nil, false }, 0, 0, 3},
+		"no scan yet":         {func(t *refresh.Table) { t.Scan = refresh.Scan{} }, 0, 0, 1},
+		"scanning is off":     {func(t *refresh.Table) { t.Settings.OrphanScan.Enabled = false }, 0, 0, 0},
+	} {
+		changed := measured(t, key("c", "n", "t"))
+		c.change(&changed)
+		for _, count := range []struct {
+			want    int
+			metrics []string
+		}{{c.orphans, orphans}, {c.states, []string{"iceberg_table_storage_bytes"}}, {c.states, []string{"iceberg_table_storage_files"}}, {c.status, status}} {
+			if n := testutil.CollectAndCount(tables(changed), count.metrics...); n != count.want {
+				t.Errorf("%s: %d series of %v, want %d", name, n, count.metrics, count.want)
+			}
+		}
 	}
 }

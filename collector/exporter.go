@@ -3,6 +3,7 @@ package collector
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/iceberg-exporter/iceberg_exporter/fileio"
 	"github.com/iceberg-exporter/iceberg_exporter/manifest"
 	"github.com/iceberg-exporter/iceberg_exporter/refresh"
 )
@@ -13,6 +14,7 @@ type ExporterStats struct {
 	Cache            manifest.CacheStats
 	ManifestsRead    uint64
 	StorageReadBytes uint64
+	Requests         fileio.Requests
 	// ReloadSucceeded is whether the last loading of the configuration did.
 	ReloadSucceeded bool
 	// LastReload is when the configuration in use was loaded, in Unix seconds.
@@ -26,7 +28,7 @@ type Exporter struct {
 
 	reloadSucceeded, lastReload                                   *Metric
 	cacheBytes, cacheLimit, cacheEntries, hits, misses, evictions *Metric
-	manifestsRead, storageRead, refreshes, inFlight               *Metric
+	manifestsRead, storageRead, requests, refreshes, inFlight     *Metric
 }
 
 // NewExporter returns a collector of the figures that stats returns.
@@ -44,6 +46,7 @@ func NewExporter(stats func() ExporterStats) *Exporter {
 		evictions:       d.counter("iceberg_exporter_manifest_cache_evictions_total", "Manifest records dropped for want of room. Tables that change after that read the manifests again."),
 		manifestsRead:   d.counter("iceberg_exporter_manifests_read_total", "Manifests read from storage."),
 		storageRead:     d.counter("iceberg_exporter_storage_read_bytes_total", "Bytes read from storage: metadata files, manifest lists and manifests."),
+		requests:        d.counter("iceberg_exporter_storage_requests_total", "Requests to object stores: list (a page of a listing), read (a file) or stat (a file's size and age). Requests that a client repeats by itself count once.", "operation"),
 		refreshes:       d.counter("iceberg_exporter_refreshes_total", "Refreshes of tables: success or failure.", "result"),
 		inFlight:        d.gauge("iceberg_exporter_refreshes_in_flight", "Refreshes of tables under way."),
 	}
@@ -68,6 +71,9 @@ func (x *Exporter) Collect(ch chan<- prometheus.Metric) {
 	e.send(x.evictions, float64(s.Cache.Evictions))
 	e.send(x.manifestsRead, float64(s.ManifestsRead))
 	e.send(x.storageRead, float64(s.StorageReadBytes))
+	e.send(x.requests, float64(s.Requests.Lists), "list")
+	e.send(x.requests, float64(s.Requests.Reads), "read")
+	e.send(x.requests, float64(s.Requests.Stats), "stat")
 	e.send(x.refreshes, float64(s.Refreshes.Succeeded), "success")
 	e.send(x.refreshes, float64(s.Refreshes.Failed), "failure")
 	e.count(x.inFlight, s.Refreshes.InFlight)

@@ -110,18 +110,18 @@ func (e emitter) send(m *Metric, value float64, labels ...string) {
 func (e emitter) count(m *Metric, n int64, labels ...string) { e.send(m, float64(n), labels...) }
 
 // known sends a whole number that may not be known.
-func (e emitter) known(m *Metric, n *int64, labels ...string) {
+func (e emitter) known(m *Metric, n *int64) {
 	if n != nil {
-		e.count(m, *n, labels...)
+		e.count(m, *n)
 	}
 }
 
 // flag sends 1 or 0.
-func (e emitter) flag(m *Metric, on bool, labels ...string) {
+func (e emitter) flag(m *Metric, on bool) {
 	if on {
-		e.send(m, 1, labels...)
+		e.send(m, 1)
 	} else {
-		e.send(m, 0, labels...)
+		e.send(m, 0)
 	}
 }
 

@@ -83,9 +83,14 @@ func (t Thresholds) Values() map[string]float64 {
 
 // OrphanScan says whether and how often a table's storage is listed.
 type OrphanScan struct {
-	Enabled   bool     `yaml:"enabled"`
-	Interval  Duration `yaml:"interval"`
+	Enabled  bool     `yaml:"enabled"`
+	Interval Duration `yaml:"interval"`
+	// OlderThan is how old a file that nothing refers to must be to be an orphan.
 	OlderThan Duration `yaml:"older_than"`
+	// Inventory is the URI of an S3 Inventory that is read instead of listing.
+	Inventory string `yaml:"inventory,omitempty"`
+	// StateFile keeps the results over a restart. It is one for all tables.
+	StateFile string `yaml:"state_file,omitempty"`
 }
 
 // Scrape bounds what a scrape may cost.

@@ -54,6 +54,7 @@ func prepare(element any, settings Settings) {
 		e.DiscoveryInterval = defaultDiscoveryInterval
 	case *Table:
 		e.Settings = settings
+		e.OrphanScan.StateFile = "" // It is the file's alone.
 	}
 }
 

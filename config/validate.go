@@ -65,6 +65,12 @@ func (v validator) settings(at string, s Settings) {
 	if isSet("orphan_scan.interval") && s.OrphanScan.Interval <= 0 {
 		v.fail(join(at, "orphan_scan.interval"), "must be above 0")
 	}
+	if at != "" && isSet("orphan_scan.state_file") {
+		v.fail(join(at, "orphan_scan.state_file"), "is one file for all tables: set it at the top")
+	}
+	if inventory := s.OrphanScan.Inventory; isSet("orphan_scan.inventory") && inventory != "" && !strings.HasPrefix(inventory, "s3://") {
+		v.fail(join(at, "orphan_scan.inventory"), "wants s3://bucket/path: an inventory's manifest.json, or the directory of its dated reports")
+	}
 	for name, ratio := range map[string]*Number{
 		"small_file_ratio": s.Thresholds.SmallFileRatio, "orphan_ratio": s.Thresholds.OrphanRatio,
 	} {

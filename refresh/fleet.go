@@ -46,6 +46,7 @@ type Fleet struct {
 
 	succeeded, failed atomic.Uint64
 	inFlight          atomic.Int64
+	results           *results
 }
 
 // Options are what a fleet works with.
@@ -61,7 +62,10 @@ type Options struct {
 // NewFleet returns a fleet of no tables.
 func NewFleet(o Options) *Fleet {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &Fleet{measurer: o.Measurer, counter: o.Counter, logger: o.Logger, now: o.Now, ctx: ctx, cancel: cancel}
+	return &Fleet{
+		measurer: o.Measurer, counter: o.Counter, logger: o.Logger, now: o.Now, ctx: ctx, cancel: cancel,
+		results: &results{logger: o.Logger, kept: map[string]result{}},
+	}
 }
 
 // Now is the fleet's clock.
@@ -72,6 +76,7 @@ func (f *Fleet) Now() time.Time { return f.now() }
 func (f *Fleet) Apply(c *config.Config) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.results.load(c.OrphanScan.StateFile)
 	var kept []*catalog
 	for _, configured := range c.Catalogs {
 		i := slices.IndexFunc(f.catalogs, func(have *catalog) bool {
@@ -150,7 +155,7 @@ func (f *Fleet) RefreshTable(ctx context.Context, name string) (Table, bool) {
 		wait(ctx, c.discover())
 		if t := c.known(rest); t != nil {
 			wait(ctx, t.refresh())
-			return t.state(f.now()), true
+			return t.state(f.now(), f.overlaps()), true
 		}
 		if unknown == nil && c.covers(rest) {
 			// The catalog has no such table, as far as is known.
@@ -160,7 +165,7 @@ func (f *Fleet) RefreshTable(ctx context.Context, name string) (Table, bool) {
 	if unknown == nil {
 		return Table{}, false
 	}
-	return unknown.state(f.now()), true
+	return unknown.state(f.now(), nil), true
 }
 
 // Discover lists the catalogs whose listing is due, without measuring tables.
@@ -190,11 +195,12 @@ type Catalog struct {
 // Snapshot returns the state of all tables.
 func (f *Fleet) Snapshot() Snapshot {
 	s := Snapshot{Time: f.now()}
+	shared := f.overlaps()
 	for _, c := range f.current() {
 		tables := c.list()
 		s.Catalogs = append(s.Catalogs, Catalog{Name: c.name, Up: c.client.Answered(), Tables: len(tables)})
 		for _, t := range tables {
-			s.Tables = append(s.Tables, t.state(s.Time))
+			s.Tables = append(s.Tables, t.state(s.Time, shared))
 		}
 	}
 	return s

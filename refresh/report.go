@@ -12,6 +12,7 @@ import (
 	"github.com/iceberg-exporter/iceberg_exporter/measure"
 	"github.com/iceberg-exporter/iceberg_exporter/metadata"
 	"github.com/iceberg-exporter/iceberg_exporter/source"
+	"github.com/iceberg-exporter/iceberg_exporter/storage"
 )
 
 // reporter tells once that something fails, and once that it works again.
@@ -61,6 +62,8 @@ func hint(err error) string {
 		return "please report this, with the stack below"
 	case errors.Is(err, source.ErrNoTable):
 		return "check the table's name and its catalog's configuration, or remove the table from the configuration"
+	case errors.Is(err, storage.ErrElsewhere):
+		return "see whether the table's location is right, and whether the credentials can list all of it"
 	case errors.Is(err, fs.ErrNotExist):
 		return "a file that the table's metadata names is gone: see whether something deletes files behind Iceberg's back; for a table that was moved, set allow_moved_paths"
 	case errors.Is(err, fs.ErrPermission):
@@ -70,7 +73,7 @@ func hint(err error) string {
 	case errors.Is(err, metadata.ErrCorrupt):
 		return "the file is damaged, or was not written as Iceberg's specification says: see whether an engine can still read the table"
 	case errors.Is(err, context.DeadlineExceeded):
-		return "see whether the catalog and its storage answer; for a table that takes longer, raise scrape.table_timeout"
+		return "see whether the catalog and its storage answer; for a table that takes longer, raise scrape.table_timeout, or for its scans orphan_scan.interval"
 	default:
 		return "see whether the catalog and its storage answer"
 	}

@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"github.com/go-kit/log"
+	"github.com/go-kit/log/level"
 
 	"github.com/iceberg-exporter/iceberg_exporter/config"
+	"github.com/iceberg-exporter/iceberg_exporter/maintenance"
 	"github.com/iceberg-exporter/iceberg_exporter/measure"
 	"github.com/iceberg-exporter/iceberg_exporter/source"
 )
@@ -28,6 +30,7 @@ type Table struct {
 	LastSuccess time.Time
 	// Measurement has the figures; nil while there are none to believe in.
 	Measurement *measure.Measurement
+	Scan        Scan
 }
 
 // table is a table that is refreshed now and then.
@@ -36,11 +39,16 @@ type table struct {
 	key      Key
 	settings config.Settings
 	// exact is whether the configuration names the table, rather than a glob.
-	exact  bool
-	report *reporter
+	exact              bool
+	report, scanReport *reporter
 
 	mu   sync.Mutex
 	last Table
+	scan scanner
+	// location is where the table was last seen; empty before that.
+	location string
+	// pin is what was last told of.
+	pin maintenance.Pin
 	// done is closed when the refresh under way is; nil without one.
 	done chan struct{}
 }
@@ -48,19 +56,28 @@ type table struct {
 func newTable(c *catalog, id source.Identifier) *table {
 	entry, _ := c.client.Config().Match(id.String())
 	key := Key{Catalog: c.name, Identifier: id}
-	return &table{
+	logger := log.With(c.fleet.logger, "catalog", c.name, "table", id.String())
+	t := &table{
 		catalog: c, key: key, settings: entry.Settings, exact: !entry.IsGlob(),
-		report: &reporter{logger: log.With(c.fleet.logger, "catalog", c.name, "table", id.String())},
-		last:   Table{Key: key, Settings: entry.Settings},
+		report: &reporter{logger: logger}, scanReport: &reporter{logger: logger},
+		last: Table{Key: key, Settings: entry.Settings},
 	}
+	if t.settings.OrphanScan.Enabled {
+		t.scheduleFirst()
+	}
+	return t
 }
 
 // state returns the table's state. Figures that have not been right for too
 // long are left out.
-func (t *table) state(now time.Time) Table {
+func (t *table) state(now time.Time, shared map[*table]Key) Table {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	state := t.last
+	state.Scan = t.scan.last
+	if with, ok := shared[t]; ok {
+		state.Scan.SharedWith = &with
+	}
 	if now.Sub(state.LastSuccess) > time.Duration(t.catalog.scrape.MaxStaleness) {
 		state.Measurement, state.Up = nil, false
 	}
@@ -168,5 +185,19 @@ func (t *table) settle(measured *measure.Measurement, err error, began time.Time
 		return
 	}
 	f.succeeded.Add(1)
-	t.last.Measurement, t.last.LastSuccess = measured, now
+	if measured != t.last.Measurement {
+		t.tellPin(measured, now)
+	}
+	t.last.Measurement, t.last.LastSuccess, t.location = measured, now, measured.Location
+}
+
+// tellPin names the branch or tag that keeps the oldest snapshot from expiring,
+// once for each: a label would have a value for every ref that there ever was.
+func (t *table) tellPin(measured *measure.Measurement, now time.Time) {
+	pin, found := maintenance.OldestPin(measured.Snapshots, now)
+	if found && (pin.Ref.Name != t.pin.Ref.Name || pin.Ref.SnapshotID != t.pin.Ref.SnapshotID) {
+		level.Info(t.report.logger).Log("msg", "of the branches and tags, this one keeps the oldest snapshot",
+			"ref", pin.Ref.Name, "type", pin.Ref.Type, "snapshot", pin.Ref.SnapshotID, "committed", pin.Committed.UTC().Format(time.RFC3339))
+	}
+	t.pin = pin
 }

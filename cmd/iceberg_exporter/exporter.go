@@ -124,6 +124,7 @@ func (e *exporter) stats() collector.ExporterStats {
 		Cache:            e.cache.Stats(),
 		ManifestsRead:    e.measurer.ManifestsRead(),
 		StorageReadBytes: e.counter.Bytes(),
+		Requests:         e.counter.Requests(),
 		ReloadSucceeded:  inUse.succeeded,
 		LastReload:       float64(inUse.at.UnixMilli()) / 1000,
 	}

@@ -140,6 +140,7 @@ func (e *exporter) serve(f *flags, slogger *slog.Logger) int {
 	server := &http.Server{Handler: e.handler, ReadHeaderTimeout: readHeaderTimeout}
 	stopped := make(chan error, 1)
 	go func() { stopped <- toolkit.ListenAndServe(server, f.web, slogger) }()
+	e.fleet.StartScans()
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
