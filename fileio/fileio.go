@@ -49,7 +49,8 @@ type Files interface {
 	// Walk visits every file below a directory, in no order, several at a time
 	// and from several goroutines at once. It ends with the first error, which
 	// visit may return too. Names that end in a slash, which stand for
-	// directories, are no files.
+	// directories, are no files. A directory that does not exist is an error; in
+	// an object store that is one that has nothing.
 	Walk(ctx context.Context, directory string, visit func([]Info) error) error
 }
 

@@ -20,8 +20,10 @@ type TableFiles struct {
 	// location is where the table is.
 	location string
 	within   uri.Location
-	// recorded is the path that a table that was moved was at; else empty.
+	// recorded is the path that a table that was moved was at, and origin all of
+	// that; else they are empty.
 	recorded string
+	origin   uri.Location
 }
 
 // ForTable returns the files of a table whose metadata was found at this URI and
@@ -36,7 +38,8 @@ func ForTable(files Files, metadataFile, location string) *TableFiles {
 // metadata records: paths under it are read under the actual location.
 func (t *TableFiles) Moved(actual string) *TableFiles {
 	moved := *t
-	moved.location, moved.within, moved.recorded = strings.TrimRight(actual, "/"), uri.LocationOf(actual), uri.Path(t.location)
+	moved.location, moved.within = strings.TrimRight(actual, "/"), uri.LocationOf(actual)
+	moved.recorded, moved.origin = uri.Path(t.location), uri.RecordedLocation(t.location)
 	return &moved
 }
 
@@ -46,7 +49,14 @@ func (t *TableFiles) Location() string { return t.location }
 // Place returns the path at which a file of the table is, and where that is,
 // seen from the table's location.
 func (t *TableFiles) Place(file string) (path string, place uri.Place) {
-	return t.within.Place(t.actual(file))
+	path, place = t.within.Place(t.actual(file))
+	if t.recorded != "" {
+		// What could not be told apart where the table was can still not be.
+		if _, before := t.origin.Place(file); before == uri.Mistaken {
+			place = before
+		}
+	}
+	return path, place
 }
 
 // Open implements Files.

@@ -39,7 +39,11 @@ func (s *Storage) Walk(ctx context.Context, directory string, visit func([]Info)
 		root: strings.TrimSuffix(directory, strings.TrimSuffix(prefix, "/")),
 	}
 	w.start(ctx, keys{})
-	if err := group.Wait(); err != nil {
+	err = group.Wait()
+	if err == nil && !w.found.Load() {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
 		return failed("listing", directory, err)
 	}
 	return nil
@@ -67,6 +71,8 @@ type objectWalk struct {
 	// active is how many listings go on.
 	active atomic.Int32
 	visit  func([]Info) error
+	// found is whether there is anything at all.
+	found atomic.Bool
 }
 
 // keys are those from one key on and before another; an empty one is no limit.
@@ -91,6 +97,7 @@ func (w *objectWalk) list(ctx context.Context, of keys) error {
 		}
 		infos := make([]Info, 0, len(page))
 		for _, object := range page {
+			w.found.Store(true)
 			if object.Key < of.from && ordered {
 				continue // From a store that begins where it wants to.
 			}

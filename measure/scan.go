@@ -142,7 +142,7 @@ func list(ctx context.Context, table *source.Metadata, _ string, account *storag
 		return ctx.Err()
 	})
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // As in an object store: nothing is there.
+		return fmt.Errorf("%w: %w", storage.ErrElsewhere, err)
 	}
 	return err
 }

@@ -186,7 +186,7 @@ func TestScanOfStrangeLocations(t *testing.T) {
 	for location, want := range map[string]error{
 		directory: nil, directory + "/": nil, "file://" + directory: nil,
 		"/": metadata.ErrUnsupported, "file:///": metadata.ErrUnsupported, "": metadata.ErrUnsupported,
-		other: storage.ErrElsewhere, directory + "/none": nil,
+		other: storage.ErrElsewhere, directory + "/none": storage.ErrElsewhere,
 	} {
 		write(t, file, `{"format-version": 2, "location": "`+location+`"}`)
 		client := source.NewClient(config.Catalog{Name: "c", Type: config.Metadata, Tables: []config.Table{{Name: "ns.t", Location: file}}},

@@ -135,7 +135,7 @@ const mistaken State = ""
 
 func (a *Account) state(f fileio.Info, path string, hash uint64) State {
 	switch r := a.references; {
-	case r.mistaken[hash]:
+	case r.mistaken[hash] && a.judge(f, path) == Orphan: // Only then does the engine compare it.
 		return mistaken
 	case r.content[Current].has(hash):
 		return Live
@@ -144,8 +144,13 @@ func (a *Account) state(f fileio.Info, path string, hash uint64) State {
 	case r.metadata[hash]:
 		return Metadata
 	default:
-		return a.rules.judge(strings.TrimPrefix(path, a.location), f.ModTime)
+		return a.judge(f, path)
 	}
+}
+
+// judge returns the state of a file that nothing refers to.
+func (a *Account) judge(f fileio.Info, path string) State {
+	return a.rules.judge(strings.TrimPrefix(path, a.location), f.ModTime)
 }
 
 func (a *Account) add(f fileio.Info) {

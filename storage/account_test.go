@@ -178,7 +178,13 @@ func TestMistaken(t *testing.T) {
 	if f := figures(t, account(t, tb, nil, file("1", 1, old)), nil); f.Refusal != "" || *f.Missing != 0 {
 		t.Errorf("%+v", f)
 	}
-	f := figures(t, account(t, tb, nil, file("1", 1, old), file("2", 1, old), file("3", 1, old)), nil)
+	// The engine looks at no file that is young or hidden.
+	tb.current = append(tb.current, "s3://other/t/_2")
+	f := figures(t, account(t, tb, nil, file("1", 1, old), file("2", 1, young), file("_2", 1, old)), nil)
+	if f.Refusal != "" || f.Usage[storage.Recent].Files != 1 || f.Usage[storage.Hidden].Files != 1 {
+		t.Errorf("%+v", f)
+	}
+	f = figures(t, account(t, tb, nil, file("1", 1, old), file("2", 1, old), file("3", 1, old)), nil)
 	if f.Refusal == "" || f.Usage[storage.Live].Files != 1 || f.Usage[storage.Orphan].Files != 1 {
 		t.Errorf("%+v", f)
 	}

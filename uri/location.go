@@ -18,16 +18,23 @@ const (
 
 // Location is a directory that files are looked for in.
 type Location struct {
+	// scheme is empty for a directory of any store.
 	scheme, authority, path string
 }
 
-// LocationOf returns the directory at a URI.
+// LocationOf returns the directory at a URI. One without a scheme is on a local disk.
 func LocationOf(uri string) Location {
-	l := Location{storeScheme(uri), Authority(uri), Path(uri)}
+	l := RecordedLocation(uri)
 	if l.scheme == "" {
 		l.scheme = "file"
 	}
 	return l
+}
+
+// RecordedLocation returns the directory that a table was at when its metadata was
+// written. One without a scheme was in whatever store its engine used.
+func RecordedLocation(uri string) Location {
+	return Location{storeScheme(uri), Authority(uri), Path(uri)}
 }
 
 // IsRoot reports whether the directory is a whole bucket or disk.
@@ -46,6 +53,9 @@ func (l Location) Place(file string) (path string, place Place) {
 	path = Path(file)
 	if below, ok := Below(l.path, path); !ok || below == "/" {
 		return path, Outside
+	}
+	if l.scheme == "" {
+		return path, Inside
 	}
 	if scheme := storeScheme(file); scheme != "" && scheme != l.scheme {
 		return path, Mistaken

@@ -53,3 +53,16 @@ func TestRoot(t *testing.T) {
 		}
 	}
 }
+
+func TestRecordedLocation(t *testing.T) {
+	for _, c := range []struct {
+		location, file string
+		place          uri.Place
+	}{
+		{"/t", "hdfs://n/t/x", uri.Inside}, {"/t", "/u/x", uri.Outside}, {"hdfs://n/t", "s3://n/t/x", uri.Mistaken}, {"hdfs://n/t", "hdfs://m/t/x", uri.Mistaken},
+	} {
+		if _, place := uri.RecordedLocation(c.location).Place(c.file); place != c.place {
+			t.Errorf("%s in %s: %v, want %v", c.file, c.location, place, c.place)
+		}
+	}
+}
