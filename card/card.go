@@ -8,6 +8,7 @@ import (
 
 	"github.com/iceberg-exporter/iceberg_exporter/maintenance"
 	"github.com/iceberg-exporter/iceberg_exporter/refresh"
+	"github.com/iceberg-exporter/iceberg_exporter/storage"
 )
 
 // Verdict is what a figure is worth against its limit.
@@ -186,8 +187,41 @@ func (w *writer) cleanUp() []Figure {
 	return figures
 }
 
+// minOrphanBytes is from how many bytes on orphans matter, as in the alert rules.
+const minOrphanBytes = 1 << 30
+
 func (w *writer) sweep() []Figure {
-	return []Figure{{Name: "orphan files", Unit: Text, Text: "not known without a listing"}}
+	scan := w.Scan
+	switch {
+	case !scan.Done:
+		return []Figure{{Name: "orphan files", Unit: Text, Text: "not known without --scan"}}
+	case scan.Result == nil:
+		return []Figure{{Name: "orphan files", Unit: Text, Text: "not known: the scan failed"}}
+	}
+	f := scan.Result.Figures
+	var figures []Figure
+	switch {
+	case f.Refusal != "":
+		figures = append(figures, Figure{Name: "orphan files", Unit: Text, Text: "it cannot be told: " + f.Refusal})
+	case scan.SharedWith != nil:
+		figures = append(figures, Figure{Name: "orphan files", Unit: Text, Text: "location shared with " + scan.SharedWith.String()})
+	default:
+		orphans, total := f.Usage[storage.Orphan], f.Total()
+		figures = append(figures,
+			Figure{Name: "orphan files", Unit: Count, Value: new(float64(orphans.Files))},
+			Figure{Name: "of these bytes", Unit: Bytes, Value: new(float64(orphans.Bytes))})
+		if total.Bytes > 0 {
+			share := Figure{Name: "share of all bytes", Unit: Ratio, Value: new(float64(orphans.Bytes) / float64(total.Bytes))}
+			figures = append(figures, w.limited(share, "orphan_ratio", orphans.Bytes >= minOrphanBytes))
+		}
+	}
+	if f.ExpirableBytes != nil {
+		figures = append(figures, Figure{Name: "expire_snapshots would free", Unit: Bytes, Value: new(float64(*f.ExpirableBytes))})
+	}
+	if f.Missing != nil && *f.Missing > 0 {
+		figures = append(figures, Figure{Name: "files missing", Unit: Count, Value: new(float64(*f.Missing)), Limit: new(0.0), Verdict: Over})
+	}
+	return figures
 }
 
 // limited compares a figure with its limit, where there is one.

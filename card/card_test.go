@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"fmt"
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -18,6 +20,7 @@ import (
 	"github.com/iceberg-exporter/iceberg_exporter/manifest"
 	"github.com/iceberg-exporter/iceberg_exporter/measure"
 	"github.com/iceberg-exporter/iceberg_exporter/refresh"
+	"github.com/iceberg-exporter/iceberg_exporter/storage"
 )
 
 var update = flag.Bool("update", false, "write the golden file anew")
@@ -126,6 +129,70 @@ func TestJSON(t *testing.T) {
 	for _, want := range []string{`"table":"clicks"`, `{"name":"data files","unit":"count","value":250,"limit":10000,"verdict":"ok"}`, `"verdict":"over"`, `"at_least":true`, `CALL sample.system.rewrite_data_files`} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("%s is missing in %s", want, text)
+		}
+	}
+}
+
+// TestSweep: what a scan found, and no more than it could tell.
+func TestSweep(t *testing.T) {
+	var orders refresh.Table
+	for _, table := range measured(t, "") {
+		if table.Key.Name == "orders" {
+			orders = table
+		}
+	}
+	figures := storage.Figures{
+		Usage:   map[storage.State]storage.Usage{storage.Live: {Files: 10, Bytes: 1 << 30}, storage.Orphan: {Files: 3, Bytes: 1 << 30}},
+		Missing: new(int64(0)), ExpirableBytes: new(int64(2 << 20)),
+	}
+	for name, c := range map[string]struct {
+		scan func(*refresh.Scan, *storage.Figures)
+		want string
+		over int
+	}{
+		"no scan": {func(s *refresh.Scan, _ *storage.Figures) { *s = refresh.Scan{} }, "orphan files: not known without --scan", 0},
+		"failed":  {func(s *refresh.Scan, _ *storage.Figures) { s.Result = nil }, "orphan files: not known: the scan failed", 0},
+		"whole":   {func(*refresh.Scan, *storage.Figures) {}, "orphan files 3, of these bytes 1.073741824e+09, share of all bytes 0.5 over, expire_snapshots would free 2.097152e+06", 1},
+		"few orphans": {func(_ *refresh.Scan, f *storage.Figures) {
+			f.Usage[storage.Orphan] = storage.Usage{Files: 1, Bytes: 1<<30 - 1}
+			f.Usage[storage.Live] = storage.Usage{}
+		}, "orphan files 1, of these bytes 1.073741823e+09, share of all bytes 1 ignored, expire_snapshots would free 2.097152e+06", 0},
+		"nothing": {func(_ *refresh.Scan, f *storage.Figures) { f.Usage, f.ExpirableBytes = nil, nil }, "orphan files 0, of these bytes 0", 0},
+		"shared":  {func(s *refresh.Scan, _ *storage.Figures) { s.SharedWith = &refresh.Key{Catalog: "c"} }, "orphan files: location shared with c., expire_snapshots would free 2.097152e+06", 0},
+		"refused": {func(_ *refresh.Scan, f *storage.Figures) { f.Refusal = "why" }, "orphan files: it cannot be told: why, expire_snapshots would free 2.097152e+06", 0},
+		"files missed": {func(_ *refresh.Scan, f *storage.Figures) {
+			f.Refusal, f.Missing, f.ExpirableBytes = "why", new(int64(2)), nil
+		}, "orphan files: it cannot be told: why, files missing 2 over", 1},
+	} {
+		changed, f := orders, figures
+		f.Usage = maps.Clone(figures.Usage)
+		changed.Scan = refresh.Scan{Done: true, Succeeded: true, Result: &measure.Scan{Figures: &f}}
+		c.scan(&changed.Scan, &f)
+		sweep := card.New(changed, now)
+		line := sweep.Lines[len(sweep.Lines)-1]
+		var got []string
+		over := 0
+		for _, figure := range line.Figures {
+			text := figure.Name
+			if figure.Value != nil {
+				text += fmt.Sprint(" ", *figure.Value)
+			} else {
+				text += ": " + figure.Text
+			}
+			if figure.Verdict == card.Over || figure.Verdict == card.Ignored {
+				text += " " + string(figure.Verdict)
+			}
+			if figure.Verdict == card.Over {
+				over++
+			}
+			got = append(got, text)
+		}
+		if text := strings.Join(got, ", "); text != c.want || over != c.over {
+			t.Errorf("%s: %s, want %s", name, text, c.want)
+		}
+		wants := name == "whole" || name == "few orphans" || len(card.New(orders, now).Commands) > 0
+		if has := strings.Contains(strings.Join(sweep.Commands, ""), "remove_orphan_files"); has != wants {
+			t.Errorf("%s: commands %q", name, sweep.Commands)
 		}
 	}
 }

@@ -26,6 +26,9 @@ func (e *exporter) check(f *flags, stdout, stderr io.Writer) int {
 	}()
 	stop := e.showProgress(stderr)
 	tables, err := e.measureNow(f.tables)
+	if err == nil && f.scan {
+		tables = e.scanNow(tables)
+	}
 	stop()
 	if err != nil {
 		fmt.Fprintln(stderr, err)
@@ -62,6 +65,15 @@ func (e *exporter) measureNow(names []string) ([]refresh.Table, error) {
 		tables = append(tables, t)
 	}
 	return tables, nil
+}
+
+// scanNow lists the storage of tables.
+func (e *exporter) scanNow(tables []refresh.Table) []refresh.Table {
+	var keys []refresh.Key
+	for _, t := range tables {
+		keys = append(keys, t.Key)
+	}
+	return e.fleet.ScanTables(context.Background(), keys)
 }
 
 func printCards(cards []card.Card, output string, w io.Writer) error {

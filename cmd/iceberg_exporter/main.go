@@ -44,7 +44,8 @@ type flags struct {
 	logLevel      string
 	logFormat     string
 	web           *toolkit.FlagConfig
-	// tables and output are the check command's.
+	// scan, tables and output are the check command's.
+	scan   bool
 	tables []string
 	output string
 }
@@ -121,6 +122,7 @@ func defineFlags(stdout, stderr io.Writer) (*flags, *kingpin.Application) {
 	app.Command(serveCommand, "Serve metrics; what is done without a command.").Default()
 	check := app.Command(checkCommand, "Print the index card of tables, with the commands to mend what is over its limit; exit with 1 when a limit is crossed.")
 	check.Flag("output", "Form of the cards: text, or json for scripts.").Default("text").EnumVar(&f.output, "text", "json")
+	check.Flag("scan", "List the tables' storage too, to find orphan files; this costs requests.").BoolVar(&f.scan)
 	check.Arg("table", "Tables as catalog.namespace.table; all that are configured by default.").StringsVar(&f.tables)
 	return f, app
 }

@@ -9,13 +9,18 @@ func exporter() page {
 	rate := func(by, counter string) string {
 		return "sum by (" + by + ") (rate(" + counter + "{" + someExporters + "}[$__rate_interval]))"
 	}
+	// Scans come once a day or so: a day tells what they ask for, and its rate what a month costs.
+	const operations = "iceberg_exporter_storage_requests_total"
+	month := func(operation, price string) string {
+		return "sum(rate(" + operations + `{operation=~"` + operation + `",` + someExporters + "}[1d])) * 30 * 86400 * " + price
+	}
 	each := func(gauge string) string {
 		return "max by (instance) (" + gauge + "{" + someExporters + "})"
 	}
 	return page{
 		uid:     exporterUID,
 		title:   "Iceberg exporter",
-		about:   "Whether the exporters do their work: refreshes, catalogs, manifest cache, process.",
+		about:   "Whether the exporters do their work: refreshes, catalogs, manifest cache, requests to storage, process.",
 		from:    "now-6h",
 		refresh: "1m",
 		variables: []dashboard.VariableModel{
@@ -25,6 +30,7 @@ func exporter() page {
 			many("catalog", "Catalog", "Catalogs to show.", `label_values(iceberg_catalog_up{job=~"$job",instance=~"$instance"}, catalog)`),
 			many("namespace", "Namespace", "Namespaces of the tables to show.", `label_values(iceberg_table_up{job=~"$job",instance=~"$instance",catalog=~"$catalog"}, namespace)`),
 			many("table", "Table", "Tables to show.", `label_values(iceberg_table_up{job=~"$job",instance=~"$instance",catalog=~"$catalog",namespace=~"$namespace"}, table)`),
+			typed("list_price", "$ for 1,000 lists", "What the object store takes for 1,000 requests that list a page of objects. The preset is the list price of S3 Standard in us-east-1.", "0.005"),
 		},
 		rows: []row{
 			{panels: []panel{
@@ -87,6 +93,27 @@ func exporter() page {
 				graph("Bytes read", "Bytes read from storage a second: metadata files, manifest lists and manifests.", units.BytesPerSecondIEC,
 					query{"{{instance}}", rate("instance", "iceberg_exporter_storage_read_bytes_total")},
 				).size(8, 8),
+			}},
+			{"Storage", []panel{
+				graph("Storage requests", "Requests to object stores a second: list asks for a page of a listing, read for a file, stat for the size and age of one. Scans of storage list."+storagePage, units.OpsPerSecond,
+					query{"{{operation}}", rate("operation", operations)},
+				).size(8, 8),
+				graph("Price of the requests, a month", "What the requests of the last day cost, projected to a month of 30 days: lists at the price above, the others at $0.0004 per 1,000. Requests that a client repeats by itself count once."+storagePage, units.Dollars,
+					query{"list", month("list", "$list_price / 1000")},
+					query{"read and stat", month("read|stat", dollarsPerGet)},
+				).stacked().size(8, 8),
+				number("Requests, a month", "Those prices together.", units.Dollars,
+					month("list", "$list_price / 1000")+" + "+month("read|stat", dollarsPerGet)).size(8, 4).precise(2),
+				number("Scans, a day", "How much time the scans of a day take together, if each takes as long as it did last. Two run at a time, so more than two days of it do not fit into one."+runbook("IcebergOrphanScanStale"), units.Seconds,
+					"sum("+perTable("iceberg_table_orphan_scan_duration_seconds", someExporters+","+someTables)+
+						" / on ("+id+") "+perTable("iceberg_table_orphan_scan_interval_seconds", someExporters+","+someTables)+") * 86400").size(8, 4),
+				graph("Slowest scans", "The ten tables whose last scan of storage took longest. A scan that takes longer than its interval is given up."+runbook("IcebergOrphanScanFailing"), units.Seconds,
+					query{tableLegend, largest("iceberg_table_orphan_scan_duration_seconds", someExporters+","+someTables)},
+				).ranked().each(seriesToTable),
+				graph("Oldest scans", "The ten tables whose last good scan began longest ago. An alert warns after three intervals."+runbook("IcebergOrphanScanStale"), units.Seconds,
+					query{tableLegend, "time() - " + perTable("iceberg_table_last_orphan_scan_timestamp_seconds", someExporters+","+someTables) +
+						" and on (" + id + ") bottomk(10, " + atEnd("iceberg_table_last_orphan_scan_timestamp_seconds", someExporters+","+someTables) + ")"},
+				).ranked().each(seriesToTable),
 			}},
 			{"Process", []panel{
 				graph("Memory", "Resident memory of the process, and the Go heap in use.", units.BytesIEC,

@@ -35,6 +35,7 @@ func fleet() page {
 			many("catalog", "Catalog", "Catalogs to show.", "label_values(iceberg_table_up, catalog)"),
 			many("namespace", "Namespace", "Namespaces to show.", `label_values(iceberg_table_up{catalog=~"$catalog"}, namespace)`),
 			many("table", "Table", "Tables to show.", `label_values(iceberg_table_up{catalog=~"$catalog",namespace=~"$namespace"}, table)`),
+			storagePrice(),
 		},
 		rows: []row{
 			{panels: []panel{
@@ -81,28 +82,78 @@ func fleet() page {
 					query{tableLegend, largest("table:iceberg_table_recent_commits:per_day", someTables)},
 				).ranked().each(seriesToTable),
 			}},
-			{"What maintenance would free", []panel{
-				number("Reclaimable", "Bytes that only old snapshots hold, and orphans: what expiring snapshots and sweeping could free at most. Only where orphan scanning is on.",
-					units.BytesIEC, "sum("+perTable("table:iceberg_table_reclaimable_bytes:sum", someTables)+")").size(4, 4),
-				number("Orphans", "Bytes that no snapshot refers to. Only where orphan scanning is on."+runbook("IcebergOrphanRatioHigh"),
-					units.BytesIEC, "sum("+perTable("table:iceberg_table_orphan_bytes:max", someTables)+")").size(4, 4),
-				number("To compact", "Bytes that rewrite_data_files would rewrite now with its default options.",
-					units.BytesIEC, "sum("+perTable("table:iceberg_table_compaction_candidate_bytes:max", someTables)+")").size(4, 4),
-				number("Files to compact", "Data files that rewrite_data_files would rewrite now with its default options.",
-					units.Short, "sum("+perTable("table:iceberg_table_compaction_candidate_files:max", someTables)+")").size(4, 4),
-				number("Snapshots to expire", "Snapshots that expire_snapshots would expire now with its default options.",
-					units.Short, "sum("+perTable("table:iceberg_table_expirable_snapshots:max", someTables)+")").size(4, 4),
-				number("Manifests to rewrite", "Manifests that rewrite_manifests would read now with its default options.",
-					units.Short, "sum("+perTable("table:iceberg_table_rewritable_manifests:sum", someTables)+")").size(4, 4),
-				bars("Most reclaimable bytes", "The ten tables for which expiry and the sweep could free most. Only where orphan scanning is on.", units.BytesIEC,
-					query{tableLegend, "topk(10, " + perTable("table:iceberg_table_reclaimable_bytes:sum", someTables) + " > 0)"},
-				).each(seriesToTable).size(12, 8),
+			{"Storage and its price, where orphan scanning is on", fleetStorage()},
+			{"What maintenance would do", []panel{
 				bars("Most bytes to compact", "The ten tables for which rewrite_data_files would rewrite most with its default options.", units.BytesIEC,
 					query{tableLegend, "topk(10, " + perTable("table:iceberg_table_compaction_candidate_bytes:max", someTables) + " > 0)"},
 				).each(seriesToTable).size(12, 8),
+				number("To compact", "Bytes that rewrite_data_files would rewrite now with its default options.",
+					units.BytesIEC, "sum("+perTable("table:iceberg_table_compaction_candidate_bytes:max", someTables)+")").size(6, 4),
+				number("Files to compact", "Data files that rewrite_data_files would rewrite now with its default options.",
+					units.Short, "sum("+perTable("table:iceberg_table_compaction_candidate_files:max", someTables)+")").size(6, 4),
+				number("Snapshots to expire", "Snapshots that expire_snapshots would expire now with its default options.",
+					units.Short, "sum("+perTable("table:iceberg_table_expirable_snapshots:max", someTables)+")").size(6, 4),
+				number("Manifests to rewrite", "Manifests that rewrite_manifests would read now with its default options.",
+					units.Short, "sum("+perTable("table:iceberg_table_rewritable_manifests:sum", someTables)+")").size(6, 4),
 			}},
 		},
 	}
+}
+
+func fleetStorage() []panel {
+	sum := func(metric string) string { return "sum(" + perTable(metric, someTables) + ")" }
+	byState := "sum by (state) (max by (" + id + ", state) (iceberg_table_storage_bytes{" + someTables + "}))"
+	return []panel{
+		number("Stored", "All that lies under the locations of the tables that are scanned, old files and orphans included."+storagePage,
+			units.BytesIEC, sum("table:iceberg_table_storage_bytes:sum")).size(4, 4),
+		number("Stored, a month", "What that costs in a month, at the price above. Versions and replicas of objects are not counted."+storagePage,
+			units.Dollars, dollarsAMonth(sum("table:iceberg_table_storage_bytes:sum"))).size(4, 4).precise(2),
+		number("Orphans", "Bytes that no snapshot refers to."+runbook("IcebergOrphanRatioHigh"),
+			units.BytesIEC, sum("table:iceberg_table_orphan_bytes:max")).size(4, 4),
+		number("Reclaimable", "Bytes that expire_snapshots and remove_orphan_files would free now with their default options.",
+			units.BytesIEC, sum("table:iceberg_table_reclaimable_bytes:sum")).size(4, 4),
+		number("Reclaimable, a month", "What those bytes cost in a month, at the price above.",
+			units.Dollars, dollarsAMonth(sum("table:iceberg_table_reclaimable_bytes:sum"))).size(4, 4).precise(2),
+		failingScans(),
+		graph("Price of storage by state", "What the files of all tables that are scanned cost in a month, at the price above."+storagePage, units.Dollars,
+			query{"{{state}}", dollarsAMonth(byState)},
+		).stacked().byState().size(8, 9),
+		mostReclaimable(),
+	}
+}
+
+// failingScans is empty, and not zero, where nothing is scanned.
+func failingScans() panel {
+	p := number("Scans that fail", "Tables whose last scan of storage failed, so that their figures are old or not there."+runbook("IcebergOrphanScanFailing"), units.Short,
+		"sum("+perTable("iceberg_table_orphan_scan_success", someTables)+" == bool 0)").size(4, 4)
+	p.colors = anyIs("orange")
+	return p
+}
+
+func mostReclaimable() panel {
+	const most = "Reclaimable"
+	top := " and on (" + id + ") topk(10, " + perTable("table:iceberg_table_reclaimable_bytes:sum", someTables) + " > 0)"
+	columns := tableColumns()
+	var queries []query
+	for _, f := range []struct {
+		name, unit, expr string
+	}{
+		{most, units.BytesIEC, perTable("table:iceberg_table_reclaimable_bytes:sum", someTables)},
+		{"A month", units.Dollars, dollarsAMonth(perTable("table:iceberg_table_reclaimable_bytes:sum", someTables))},
+		{"By expiry", units.BytesIEC, perTable("table:iceberg_table_expirable_bytes:max", someTables)},
+		{"By the sweep", units.BytesIEC, perTable("table:iceberg_table_orphan_bytes:max", someTables)},
+		{"Stored", units.BytesIEC, perTable("table:iceberg_table_storage_bytes:sum", someTables)},
+		{"Stored, a month", units.Dollars, dollarsAMonth(perTable("table:iceberg_table_storage_bytes:sum", someTables))},
+	} {
+		c := column{name: f.name, unit: f.unit, width: 125}
+		if f.unit == units.Dollars {
+			c.decimals = new(2.0)
+		}
+		columns = append(columns, c)
+		queries = append(queries, query{f.name, f.expr + top})
+	}
+	return grid("Most reclaimable", "The ten tables for which expire_snapshots and remove_orphan_files would free most with their default options: how much, what that costs in a month at the price above, what each of the two would free, and all that the table stores.",
+		most, columns, queries...).size(16, 9)
 }
 
 func overLimit() panel {

@@ -20,7 +20,8 @@ const (
 	// The schema of Grafana 11.0. Newer versions migrate it when they load it.
 	schemaVersion = 39
 
-	runbooks = "https://github.com/iceberg-exporter/iceberg_exporter/blob/main/docs/runbooks/"
+	documents = "https://github.com/iceberg-exporter/iceberg_exporter/blob/main/docs/"
+	runbooks  = documents + "runbooks/"
 )
 
 // A page is one dashboard: rows of panels, which flow from left to right and fill gaps.
@@ -174,6 +175,17 @@ func many(name, label, about, query string) dashboard.VariableModel {
 		IncludeAll(true).
 		AllValue(".*").
 		Current(all).
+		Build())
+}
+
+// typed lets the reader type a number in.
+func typed(name, label, about, preset string) dashboard.VariableModel {
+	text := dashboard.StringOrArrayOfString{String: &preset}
+	return made(dashboard.NewTextBoxVariableBuilder(name).
+		Label(label).
+		Description(about).
+		DefaultValue(dashboard.StringOrMap{String: &preset}).
+		Current(dashboard.VariableOption{Selected: new(true), Text: text, Value: text}).
 		Build())
 }
 

@@ -439,6 +439,15 @@ func (p panel) series(name string, properties map[string]any) panel {
 	return p
 }
 
+// byState has one colour for each state of files, in all graphs.
+func (p panel) byState() panel {
+	colors := map[string]string{"live": "green", "historical": "yellow", "metadata": "purple", "recent": "blue", "orphan": "red", "hidden": "text"}
+	for _, state := range sortedKeys(colors) {
+		p = p.series(state, solid(colors[state]))
+	}
+	return p
+}
+
 // each gives every value of a panel a link.
 func (p panel) each(l link) panel {
 	p.overrides = append(p.overrides, override("byType", "number", map[string]any{"links": dataLinks([]link{l})}))

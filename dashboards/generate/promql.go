@@ -38,6 +38,11 @@ func atEnd(metric, selector string) string {
 	return "max by (" + id + ") (" + metric + "{" + selector + "} @ end())"
 }
 
+// dollarsAMonth is what bytes cost, at the price that the reader typed in.
+func dollarsAMonth(bytes string) string {
+	return bytes + " / 2^30 * $price"
+}
+
 // orZero makes a count of nothing 0.
 func orZero(expr string) string {
 	return expr + " or vector(0)"

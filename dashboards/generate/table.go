@@ -12,6 +12,9 @@ const (
 
 	// commit.manifest.target-size-bytes, which the exporter does not publish, has this default.
 	manifestTarget = "8 * 1024 * 1024"
+
+	// Where the account of a table's storage comes from, and what it costs to have it.
+	storagePage = " [About scans of storage](" + documents + "storage.md)"
 )
 
 func table() page {
@@ -26,6 +29,7 @@ func table() page {
 			one("catalog", "Catalog", "The catalog of the table.", "label_values(iceberg_table_up, catalog)"),
 			one("namespace", "Namespace", "The namespace of the table.", `label_values(iceberg_table_up{catalog="$catalog"}, namespace)`),
 			one("table", "Table", "The table.", `label_values(iceberg_table_up{catalog="$catalog",namespace="$namespace"}, table)`),
+			storagePrice(),
 		},
 		annotations: []dashboard.AnnotationQuery{
 			mark("Compactions", "green", "Compaction", perTable("iceberg_table_last_compaction_timestamp_seconds", oneTable)),
@@ -132,18 +136,7 @@ func table() page {
 					query{"partitions", perTable("iceberg_table_partitions", oneTable)},
 				).size(8, 9),
 			}},
-			{"Storage, where orphan scanning is on", []panel{
-				graph("Storage by state", "Everything under the table's location: files of the current snapshot, files that only older snapshots hold, metadata, files too young to judge, and orphans.", units.BytesIEC,
-					query{"{{state}}", once("state", "iceberg_table_storage_bytes")},
-				).stacked().size(8, 8),
-				graph("Orphans", "Bytes under the table's location that no snapshot refers to, as a share of all, against the limit."+runbook("IcebergOrphanRatioHigh"), units.PercentUnit,
-					query{"orphans", perTable("table:iceberg_table_orphan_ratio:max", oneTable)},
-					query{"limit", limitOf("orphan_ratio")},
-				).series("orphans", solid("blue")).series("limit", dashed("red")).size(8, 8),
-				missing(),
-				number("Files the sweep would delete", "What remove_orphan_files would delete.", units.Short,
-					perTable("iceberg_table_orphan_files", oneTable)).size(8, 4),
-			}},
+			{"Storage, where orphan scanning is on", stored()},
 		},
 	}
 }
@@ -193,7 +186,7 @@ func cardFigures() []panel {
 			recorded("Snapshots", units.Short, "table:iceberg_table_snapshots:max"),
 			recorded("Manifests", units.Short, "table:iceberg_table_manifests:sum"),
 			recorded("metadata.json", units.BytesIEC, "table:iceberg_table_metadata_bytes:max")),
-		all("Storage", "What no snapshot refers to, and what expiry and the sweep could free at most. Only where orphan scanning is on."+runbook("IcebergOrphanRatioHigh"),
+		all("Storage", "What no snapshot refers to, and what expiry and the sweep would free now. Only where orphan scanning is on."+runbook("IcebergOrphanRatioHigh"),
 			recorded("Orphans", units.PercentUnit, "table:iceberg_table_orphan_ratio:max"),
 			recorded("Orphaned", units.BytesIEC, "table:iceberg_table_orphan_bytes:max"),
 			recorded("Reclaimable", units.BytesIEC, "table:iceberg_table_reclaimable_bytes:sum")),
@@ -270,9 +263,60 @@ func worstPartitions() panel {
 	).size(16, 9)
 }
 
+func storagePrice() dashboard.VariableModel {
+	return typed("price", "$ a GiB and month", "What the object store takes for a GiB in a month. The preset is the list price of S3 Standard in us-east-1.", "0.023")
+}
+
+func stored() []panel {
+	bytes := once("state", "iceberg_table_storage_bytes")
+	return []panel{
+		missing(),
+		number("Files the sweep would delete", "What remove_orphan_files would delete.", units.Short,
+			perTable("iceberg_table_orphan_files", oneTable)).size(4, 4),
+		lastScan(),
+		graph("Storage by state", "Everything under the table's location, once each: files of the current snapshot, files that only other retained snapshots hold, metadata, files too young to judge, orphans, and what the sweep would never look at because of its name."+storagePage, units.BytesIEC,
+			query{"{{state}}", bytes},
+		).stacked().byState().size(8, 8),
+		number("Storage, a month", "What all that lies under the table's location costs in a month, at the price above. Versions and replicas of objects are not counted."+storagePage, units.Dollars,
+			dollarsAMonth(perTable("table:iceberg_table_storage_bytes:sum", oneTable))).size(4, 4).precise(2),
+		number("Reclaimable, a month", "What expire_snapshots and remove_orphan_files would save in a month, with their default options and at the price above.", units.Dollars,
+			dollarsAMonth(perTable("table:iceberg_table_reclaimable_bytes:sum", oneTable))).size(4, 4).precise(2),
+		graph("Files by state", "The number of the same files."+storagePage, units.Short,
+			query{"{{state}}", once("state", "iceberg_table_storage_files")},
+		).stacked().byState().size(8, 8),
+		graph("Price of storage by state", "What the same files cost in a month, at the price above.", units.Dollars,
+			query{"{{state}}", dollarsAMonth(bytes)},
+		).stacked().byState().size(8, 8),
+		graph("Orphans", "Bytes under the table's location that no snapshot refers to, as a share of all, against the limit."+runbook("IcebergOrphanRatioHigh"), units.PercentUnit,
+			query{"orphans", perTable("table:iceberg_table_orphan_ratio:max", oneTable)},
+			query{"limit", limitOf("orphan_ratio")},
+		).series("orphans", solid("blue")).series("limit", dashed("red")).size(8, 8),
+		graph("What expiry and the sweep would free", "Bytes that only snapshots hold that expire_snapshots would expire, and orphans, which remove_orphan_files would delete; both with their default options.", units.BytesIEC,
+			query{"expiry", perTable("table:iceberg_table_expirable_bytes:max", oneTable)},
+			query{"sweep", perTable("table:iceberg_table_orphan_bytes:max", oneTable)},
+		).stacked().series("expiry", solid("yellow")).series("sweep", solid("red")).size(12, 7),
+		graph("Since the last good scan", "How long ago the last good scan began, against the three intervals after which an alert warns."+runbook("IcebergOrphanScanStale"), units.Seconds,
+			query{"age", perTable("table:iceberg_table_orphan_scan_age_seconds:min", oneTable)},
+			query{"three intervals", "3 * " + perTable("table:iceberg_table_orphan_scan_interval_seconds:max", oneTable)},
+		).series("age", solid("blue")).series("three intervals", dashed("red")).size(12, 7),
+	}
+}
+
+func lastScan() panel {
+	p := numbers("Last scan", "Whether the last scan of the table's storage succeeded and how long it took, when the last good one began, and how often there should be one. While scans fail, the figures are those of the last good one."+runbook("IcebergOrphanScanFailing"), units.Seconds,
+		query{"Succeeded", perTable("iceberg_table_orphan_scan_success", oneTable)},
+		query{"Took", perTable("iceberg_table_orphan_scan_duration_seconds", oneTable)},
+		query{"Good as of", perTable("iceberg_table_last_orphan_scan_timestamp_seconds", oneTable) + " * 1000"},
+		query{"Every", perTable("table:iceberg_table_orphan_scan_interval_seconds:max", oneTable)})
+	return p.
+		series("Succeeded", map[string]any{"mappings": upOrDown()}).
+		series("Good as of", map[string]any{"unit": units.DateTimeFromNow}).
+		size(8, 8)
+}
+
 func missing() panel {
-	p := number("Files missing", "Files that the current snapshot refers to and the last scan did not find: queries fail."+runbook("IcebergFilesMissing"), units.Short,
-		perTable("iceberg_table_missing_files", oneTable)).size(8, 4)
+	p := number("Files missing", "Files of the current snapshot that belong under the table's location and that the last good scan did not find: queries fail."+runbook("IcebergFilesMissing"), units.Short,
+		perTable("iceberg_table_missing_files", oneTable)).size(4, 4)
 	p.colors = anyIs("red")
 	return p
 }

@@ -42,6 +42,9 @@ async function sceneOf(dashboard, server, given, now) {
   const values = { __rate_interval: `${Math.max(60, 4 * step)}s`, __interval: `${step}s` };
   const shown = { datasource: 'Prometheus' };
   for (const { type, name, query, allValue, includeAll } of dashboard.templating.list) {
+    if (type === 'textbox') {
+      values[name] = shown[name] = given[name] ?? query;
+    }
     if (type !== 'query') {
       continue;
     }

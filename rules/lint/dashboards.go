@@ -97,6 +97,11 @@ func (c *checker) checkDashboards(dashboards []dashboard, root string) {
 			values[name] = "some " + name
 		}
 		for _, v := range d.Templating.List {
+			if v.Type == "textbox" { // Its query is what it says at first.
+				values[v.Name] = v.Query
+			}
+		}
+		for _, v := range d.Templating.List {
 			if v.Type == "query" {
 				c.at(d.UID+", variable "+v.Name, func() { c.variable(v.Query, values) })
 			}
