@@ -40,6 +40,7 @@ type listing struct{ active, most atomic.Int64 }
 
 type listAnswer struct {
 	XMLName        xml.Name `xml:"ListBucketResult"`
+	Name           string
 	IsTruncated    bool
 	NextToken      string `xml:"NextContinuationToken,omitempty"`
 	Contents       []listObject
@@ -72,7 +73,7 @@ func (l *listing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if token := q.Get("continuation-token"); token != "" {
 		at, _ = strconv.Atoi(token)
 	}
-	var answer listAnswer
+	answer := listAnswer{Name: "lake"}
 	for n := 0; at < listed && strings.HasPrefix(nameOf(at), prefix); n++ {
 		if n == 1000 {
 			answer.IsTruncated, answer.NextToken = true, strconv.Itoa(at)

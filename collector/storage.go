@@ -29,7 +29,7 @@ func newStored(d *descriptions) *stored {
 			"Total size of the content files that only snapshots have that expire_snapshots would expire with its default options. Absent where some of them lie outside of the table's location, or the procedure would refuse."),
 		success:     d.gauge("iceberg_table_orphan_scan_success", "Whether the last scan of the table's storage succeeded (1) or not (0). While scans fail, the figures are those of the last good one."),
 		duration:    d.gauge("iceberg_table_orphan_scan_duration_seconds", "How long the last scan of the table's storage took."),
-		lastSuccess: d.gauge("iceberg_table_last_orphan_scan_timestamp_seconds", "When the last good scan of the table's storage began."),
+		lastSuccess: d.gauge("iceberg_table_last_orphan_scan_timestamp_seconds", "When the last good scan of the table's storage began, or, where an inventory is read, when its report was made."),
 		period:      d.gauge("iceberg_table_orphan_scan_interval_seconds", "The configured orphan_scan.interval: how often the table's storage is scanned. Absent where orphan scanning is off."),
 	}
 }

@@ -2,10 +2,13 @@ package fileio
 
 import (
 	"context"
+	"errors"
 	"iter"
 
 	"cloud.google.com/go/storage"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/middleware"
 	"gocloud.dev/blob"
 )
 
@@ -45,7 +48,11 @@ func (s *Storage) pages(ctx context.Context, bucket *blob.Bucket, of pageOf) ite
 // slashes in a row.
 func listExactly(as func(any) bool, of pageOf) {
 	var toS3 *s3.ListObjectsV2Input
+	var s3Options *[]func(*s3.Options)
 	var toGCS *storage.Query
+	if as(&s3Options) {
+		*s3Options = append(*s3Options, withWholePages)
+	}
 	switch {
 	case as(&toS3):
 		if of.prefix != "" {
@@ -61,6 +68,14 @@ func listExactly(as func(any) bool, of pageOf) {
 	}
 }
 
+// canBegin reports whether the store of a bucket can be told where to begin. One
+// that says it is S3 may still pay no heed to it.
+func canBegin(bucket *blob.Bucket) bool {
+	var toS3 *s3.Client
+	var toGCS *storage.Client
+	return bucket.As(&toS3) || bucket.As(&toGCS)
+}
+
 // readExactly likewise gives S3 a key as it is.
 func readExactly(key string) *blob.ReaderOptions {
 	return &blob.ReaderOptions{BeforeRead: func(as func(any) bool) error {
@@ -71,3 +86,32 @@ func readExactly(key string) *blob.ReaderOptions {
 		return nil
 	}}
 }
+
+// withWholePages has the client ask again for a page that did not come whole. By
+// itself it takes an empty answer for an empty page, which would end a listing
+// too soon, and repeats no request whose answer breaks off.
+func withWholePages(o *s3.Options) {
+	o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
+		return stack.Deserialize.Add(middleware.DeserializeMiddlewareFunc("wholePages", wholePage), middleware.Before)
+	})
+}
+
+func wholePage(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (middleware.DeserializeOutput, middleware.Metadata, error) {
+	out, more, err := next.HandleDeserialize(ctx, in)
+	if _, broken := errors.AsType[*smithy.DeserializationError](err); broken {
+		return out, more, brokenPageError{err}
+	}
+	if page, ok := out.Result.(*s3.ListObjectsV2Output); err == nil && ok && page.Name == nil && page.KeyCount == nil {
+		return out, more, brokenPageError{errors.New("the answer is empty")}
+	}
+	return out, more, err
+}
+
+// brokenPageError is an error after which the client tries again.
+type brokenPageError struct{ error }
+
+// RetryableError tells the client.
+func (brokenPageError) RetryableError() bool { return true }
+
+// Unwrap returns what was wrong.
+func (e brokenPageError) Unwrap() error { return e.error }

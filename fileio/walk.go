@@ -38,6 +38,7 @@ func (s *Storage) Walk(ctx context.Context, directory string, visit func([]Info)
 		storage: s, bucket: bucket, prefix: prefix, group: group, visit: visit,
 		root: strings.TrimSuffix(directory, strings.TrimSuffix(prefix, "/")),
 	}
+	w.deaf.Store(!canBegin(bucket))
 	w.start(ctx, keys{})
 	err = group.Wait()
 	if err == nil && !w.found.Load() {
@@ -73,6 +74,8 @@ type objectWalk struct {
 	visit  func([]Info) error
 	// found is whether there is anything at all.
 	found atomic.Bool
+	// deaf is whether the store begins where it wants to.
+	deaf atomic.Bool
 }
 
 // keys are those from one key on and before another; an empty one is no limit.
@@ -99,7 +102,8 @@ func (w *objectWalk) list(ctx context.Context, of keys) error {
 		for _, object := range page {
 			w.found.Store(true)
 			if object.Key < of.from && ordered {
-				continue // From a store that begins where it wants to.
+				w.deaf.Store(true)
+				continue
 			}
 			ordered = ordered && object.Key >= last
 			if !ordered && of != (keys{}) {
@@ -116,7 +120,7 @@ func (w *objectWalk) list(ctx context.Context, of keys) error {
 		if err := w.visit(infos); err != nil {
 			return err
 		}
-		if pages++; pages%splitAfter == 0 && ordered && w.active.Load() < walkers {
+		if pages++; pages%splitAfter == 0 && ordered && !w.deaf.Load() && w.active.Load() < walkers {
 			if of.before, err = w.share(ctx, keys{last, of.before}); err != nil {
 				return err
 			}

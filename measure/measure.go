@@ -98,23 +98,29 @@ func (m *Measurer) measure(ctx context.Context, catalog *Catalog, table *source.
 	if err != nil {
 		return nil, err
 	}
-	measured, err := layout.Measure(read.Table, files, records, layout.Options{
-		SmallFileThreshold: int64(settings.SmallFileThreshold),
-		PartitionsTop:      settings.PartitionsTop,
+	measured := &Measurement{
+		Version: table.Version, MetadataBytes: read.Bytes, Location: read.Files.Location(), Snapshots: read.Lineage(),
+	}
+	// Both look at every file.
+	var group errgroup.Group
+	group.Go(func() (err error) {
+		defer recoverTo(&err)
+		measured.Prediction = maintenance.Predict(read.Table, files, records)
+		return nil
 	})
-	if err != nil {
+	group.Go(func() (err error) {
+		defer recoverTo(&err)
+		measured.Info, measured.History = layout.MeasureInfo(read.Table), layout.MeasureHistory(read.Table)
+		measured.Layout, err = layout.Measure(read.Table, files, records, layout.Options{
+			SmallFileThreshold: int64(settings.SmallFileThreshold),
+			PartitionsTop:      settings.PartitionsTop,
+		})
+		return err
+	})
+	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	return &Measurement{
-		Version:       table.Version,
-		MetadataBytes: read.Bytes,
-		Location:      read.Files.Location(),
-		Info:          layout.MeasureInfo(read.Table),
-		Layout:        measured,
-		History:       layout.MeasureHistory(read.Table),
-		Prediction:    maintenance.Predict(read.Table, files, records),
-		Snapshots:     read.Lineage(),
-	}, nil
+	return measured, nil
 }
 
 // manifests returns the manifests of the current snapshot.

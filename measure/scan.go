@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/iceberg-exporter/iceberg_exporter/fileio"
+	"github.com/iceberg-exporter/iceberg_exporter/inventory"
 	"github.com/iceberg-exporter/iceberg_exporter/maintenance"
 	"github.com/iceberg-exporter/iceberg_exporter/manifest"
 	"github.com/iceberg-exporter/iceberg_exporter/metadata"
@@ -37,13 +38,15 @@ type Scan struct {
 	// Location is the table's.
 	Location string
 	Figures  *storage.Figures
-	// Time is when the scan began.
+	// Time is when the scan began, or the report was made that it read.
 	Time time.Time
 }
 
 const (
 	// scanReads is how many files a scan reads at once. It is in no hurry.
 	scanReads = 4
+	// scanStats is how many files of an inventory are looked at at once.
+	scanStats = 16
 	// scanAttempts is how often the references are read before a table counts as
 	// damaged: each attempt can meet an expiry that deletes what it is about to read.
 	scanAttempts = 3
@@ -73,7 +76,8 @@ func (m *Measurer) Scan(ctx context.Context, catalog *Catalog, id source.Identif
 		OlderThan: o.Now.Add(-o.OlderThan), Location: location, Fields: partitionFields(before.table),
 	})
 	account.Found = o.Found
-	if err := list(ctx, before.table, o.Inventory, account); err != nil {
+	listed, err := list(ctx, before.table, o, account)
+	if err != nil {
 		return nil, err
 	}
 	var after *references
@@ -101,7 +105,7 @@ func (m *Measurer) Scan(ctx context.Context, catalog *Catalog, id source.Identif
 	if o.Inventory != "" {
 		figures.Missing = nil // A report does not have what was written after it.
 	}
-	return &Scan{Location: location, Figures: figures, Time: o.Now}, nil
+	return &Scan{Location: location, Figures: figures, Time: listed}, nil
 }
 
 // untilStill reads something of a table, and again where files are gone that the
@@ -135,16 +139,65 @@ func partitionFields(table *source.Metadata) []string {
 	return names
 }
 
-// list accounts for everything under a table's location.
-func list(ctx context.Context, table *source.Metadata, _ string, account *storage.Account) error {
+// list accounts for everything under a table's location, and returns when that
+// was so.
+func list(ctx context.Context, table *source.Metadata, o ScanOptions, account *storage.Account) (time.Time, error) {
+	if o.Inventory != "" {
+		return listInventory(ctx, table, o.Inventory, account)
+	}
 	err := table.Files.Walk(ctx, table.Location, func(files []fileio.Info) error {
 		account.Add(files)
 		return ctx.Err()
 	})
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: %w", storage.ErrElsewhere, err)
+		err = fmt.Errorf("%w: %w", storage.ErrElsewhere, err)
 	}
-	return err
+	return o.Now, err
+}
+
+// listInventory is list by a report of S3 Inventory. What was deleted since then
+// looks like an orphan in it, so every orphan is looked at once.
+func listInventory(ctx context.Context, table *source.Metadata, location string, account *storage.Account) (time.Time, error) {
+	report, err := inventory.Open(ctx, table.Files, location)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("the inventory: %w", err)
+	}
+	err = report.Walk(ctx, table.Files.Location(), func(files []fileio.Info) error {
+		there, err := stillThere(ctx, table, files, account)
+		account.Add(there)
+		return err
+	})
+	if err != nil {
+		return time.Time{}, fmt.Errorf("the inventory: %w", err)
+	}
+	return report.Created, nil
+}
+
+// stillThere returns the files of a report without the orphans that are gone.
+func stillThere(ctx context.Context, table *source.Metadata, files []fileio.Info, account *storage.Account) ([]fileio.Info, error) {
+	gone := make([]bool, len(files))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(scanStats)
+	for i, f := range files {
+		if account.State(f) != storage.Orphan {
+			continue
+		}
+		group.Go(func() error {
+			_, err := table.Files.Stat(ctx, f.URI)
+			if gone[i] = errors.Is(err, fs.ErrNotExist); gone[i] {
+				return nil
+			}
+			return err
+		})
+	}
+	err := group.Wait()
+	var there []fileio.Info
+	for i, f := range files {
+		if !gone[i] {
+			there = append(there, f)
+		}
+	}
+	return there, err
 }
 
 // references are the files that a table refers to.

@@ -18,19 +18,19 @@ func (f *Fleet) overlaps() map[*table]Key {
 		root string
 	}
 	var all []placed
-	scans := false
+	scanned := false
 	for _, c := range f.current() {
-		scans = scans || c.scans()
 		for _, t := range c.list() {
 			t.mu.Lock()
 			location := t.location
+			scanned = scanned || t.scan.last.Done
 			t.mu.Unlock()
 			if location != "" {
 				all = append(all, placed{t, uri.LocationOf(location).Root()})
 			}
 		}
 	}
-	if !scans {
+	if !scanned {
 		return nil
 	}
 	slices.SortFunc(all, func(a, b placed) int {
@@ -61,7 +61,7 @@ func (f *Fleet) overlaps() map[*table]Key {
 func (t *table) tellShared(with Key) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.scan.toldShared || !t.settings.OrphanScan.Enabled {
+	if t.scan.toldShared || !t.scan.last.Done {
 		return
 	}
 	t.scan.toldShared = true

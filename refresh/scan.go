@@ -10,6 +10,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/go-kit/log/level"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/iceberg-exporter/iceberg_exporter/measure"
 )
@@ -80,6 +81,45 @@ func (f *Fleet) runScans() {
 			return
 		}
 	}
+}
+
+// ScanTables scans the storage of tables at once, whether they ask for it or not,
+// and returns their states. Their names are those that Table.Key has.
+func (f *Fleet) ScanTables(ctx context.Context, keys []Key) []Table {
+	// All tables must be known: one may lie in the location of another.
+	f.Refresh(ctx)
+	var scans errgroup.Group
+	scans.SetLimit(scanSlots)
+	states := make([]Table, len(keys))
+	for i, key := range keys {
+		scans.Go(func() error {
+			if t := f.known(key); t != nil {
+				t.runScan()
+			}
+			return nil
+		})
+		states[i] = Table{Key: key}
+	}
+	_ = scans.Wait()
+	shared := f.overlaps()
+	for i, key := range keys {
+		if t := f.known(key); t != nil {
+			states[i] = t.state(f.now(), shared)
+		}
+	}
+	return states
+}
+
+// known returns the table of a key, or nil.
+func (f *Fleet) known(key Key) *table {
+	for _, c := range f.current() {
+		if c.name == key.Catalog {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			return c.tables[key.Identifier]
+		}
+	}
+	return nil
 }
 
 // scans reports whether some table of the catalog may ask to be scanned.
