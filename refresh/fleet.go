@@ -74,9 +74,10 @@ func (f *Fleet) Now() time.Time { return f.now() }
 // Apply makes the fleet that of a configuration. Catalogs that have not changed
 // keep their connections and their tables' figures.
 func (f *Fleet) Apply(c *config.Config) {
+	// Logging asks for the fleet's secrets, so nothing is logged under its lock.
+	f.results.load(c.OrphanScan.StateFile)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.results.load(c.OrphanScan.StateFile)
 	var kept []*catalog
 	for _, configured := range c.Catalogs {
 		i := slices.IndexFunc(f.catalogs, func(have *catalog) bool {

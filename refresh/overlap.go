@@ -2,22 +2,28 @@ package refresh
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/go-kit/log/level"
 
+	"github.com/iceberg-exporter/iceberg_exporter/config"
 	"github.com/iceberg-exporter/iceberg_exporter/uri"
 )
+
+// placed is a table and where it is.
+type placed struct {
+	*table
+	root     string
+	endpoint string
+}
 
 // overlaps finds the tables whose location is another table's, or in it or
 // around it, as far as locations are known. Each is told of once.
 func (f *Fleet) overlaps() map[*table]Key {
-	type placed struct {
-		*table
-		root string
-	}
 	var all []placed
+	endpoints := map[string]bool{}
 	scanned := false
 	for _, c := range f.current() {
 		for _, t := range c.list() {
@@ -25,9 +31,15 @@ func (f *Fleet) overlaps() map[*table]Key {
 			location := t.location
 			scanned = scanned || t.scan.last.Done
 			t.mu.Unlock()
-			if location != "" {
-				all = append(all, placed{t, uri.LocationOf(location).Root()})
+			if location == "" {
+				continue
 			}
+			p := placed{table: t, root: uri.LocationOf(location).Root()}
+			if _, local := uri.Local(location); !local {
+				p.endpoint = endpointOf(c.client.Config())
+			}
+			endpoints[p.endpoint] = true
+			all = append(all, p)
 		}
 	}
 	if !scanned {
@@ -37,8 +49,36 @@ func (f *Fleet) overlaps() map[*table]Key {
 		return cmp.Or(strings.Compare(a.root, b.root), strings.Compare(a.key.String(), b.key.String()))
 	})
 	shared := map[*table]Key{}
+	for _, endpoint := range slices.Sorted(maps.Keys(endpoints)) {
+		share(shared, all, endpoint)
+	}
+	for t, with := range shared {
+		t.tellShared(with)
+	}
+	return shared
+}
+
+// endpointOf tells stores apart whose buckets may have the same names. It is empty
+// where the configuration leaves it to the environment, or to the catalog.
+func endpointOf(c *config.Catalog) string {
+	var endpoints []string
+	for name, value := range c.Properties {
+		if strings.HasSuffix(name, ".endpoint") {
+			endpoints = append(endpoints, name+"="+strings.TrimRight(value, "/"))
+		}
+	}
+	slices.Sort(endpoints)
+	return strings.Join(endpoints, " ")
+}
+
+// share finds the tables, in the order of their roots, that share a location in
+// the store of an endpoint. Those of no known endpoint may be in any.
+func share(shared map[*table]Key, all []placed, endpoint string) {
 	var around []placed
 	for _, p := range all {
+		if p.endpoint != endpoint && p.endpoint != "" {
+			continue
+		}
 		for len(around) > 0 && !strings.HasPrefix(p.root, around[len(around)-1].root) {
 			around = around[:len(around)-1]
 		}
@@ -51,10 +91,6 @@ func (f *Fleet) overlaps() map[*table]Key {
 		}
 		around = append(around, p)
 	}
-	for t, with := range shared {
-		t.tellShared(with)
-	}
-	return shared
 }
 
 // tellShared tells once that there are no figures of orphans.

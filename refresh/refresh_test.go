@@ -82,7 +82,7 @@ func newFixture(t *testing.T, configuration string) *fixture {
 		t: t, clock: &clock{at: time.Unix(1_800_000_000, 0)}, counter: &fileio.Counter{}, log: &lines{},
 		measurer: measure.NewMeasurer(manifest.NewCache(1 << 20)),
 	}
-	f.Fleet = refresh.NewFleet(refresh.Options{Measurer: f.measurer, Counter: f.counter, Logger: log.NewLogfmtLogger(f.log), Now: f.clock.now})
+	f.Fleet = refresh.NewFleet(refresh.Options{Measurer: f.measurer, Counter: f.counter, Logger: f.logger(), Now: f.clock.now})
 	f.configure(configuration)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -92,6 +92,18 @@ func newFixture(t *testing.T, configuration string) *fixture {
 		}
 	})
 	return f
+}
+
+// logger logs as the program does: every line asks for the secrets to keep out of
+// it, so whoever logs must hold no lock that this needs.
+func (f *fixture) logger() log.Logger {
+	lines := log.NewLogfmtLogger(f.log)
+	return log.LoggerFunc(func(keyvals ...any) error {
+		if f.Fleet != nil {
+			f.Secrets()
+		}
+		return lines.Log(keyvals...)
+	})
 }
 
 func (f *fixture) configure(configuration string) {

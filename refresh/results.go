@@ -26,6 +26,8 @@ type results struct {
 	file string
 	// kept are the results by table and storage.
 	kept map[string]result
+	// failing is whether the file could not be written when it last was.
+	failing bool
 }
 
 // result is a scan's in the state file.
@@ -111,10 +113,15 @@ func (r *results) keep(t *table, s Scan) {
 	if r.file == "" {
 		return
 	}
-	if err := r.write(); err != nil {
-		level.Error(r.logger).Log("msg", "writing the state file of orphan scans", "file", r.file, "err", err,
-			"hint", "let the exporter write to its directory")
+	err := r.write()
+	switch {
+	case err != nil && !r.failing:
+		level.Error(r.logger).Log("msg", "writing the state file of orphan scans failed", "file", r.file, "err", err,
+			"hint", "let the exporter write to its directory; until then a restart loses the results of scans")
+	case err == nil && r.failing:
+		level.Info(r.logger).Log("msg", "writing the state file of orphan scans works again", "file", r.file)
 	}
+	r.failing = err != nil
 }
 
 // write replaces the state file by one that is whole.

@@ -58,7 +58,7 @@ func (f *Fleet) StartScans() { f.running.Go(f.runScans) }
 func (f *Fleet) runScans() {
 	ticker := time.NewTicker(scanTick)
 	defer ticker.Stop()
-	slots := make(chan struct{}, scanSlots)
+	slots, ended := make(chan struct{}, scanSlots), make(chan struct{}, 1)
 	var once sync.Once
 	for {
 		var due []*table
@@ -73,10 +73,11 @@ func (f *Fleet) runScans() {
 		// Who waits longest goes first.
 		slices.SortFunc(due, func(a, b *table) int { return a.scan.due.Compare(b.scan.due) })
 		for _, t := range due {
-			t.startScan(slots)
+			t.startScan(slots, ended)
 		}
 		select {
 		case <-ticker.C:
+		case <-ended:
 		case <-f.ctx.Done():
 			return
 		}
@@ -141,8 +142,8 @@ func (c *catalog) due() []*table {
 	})
 }
 
-// startScan starts a scan where a slot is free.
-func (t *table) startScan(slots chan struct{}) {
+// startScan starts a scan where a slot is free, and tells when it has ended.
+func (t *table) startScan(slots, ended chan struct{}) {
 	select {
 	case slots <- struct{}{}:
 	default:
@@ -152,8 +153,12 @@ func (t *table) startScan(slots chan struct{}) {
 	t.scan.running = true
 	t.mu.Unlock()
 	t.catalog.fleet.running.Go(func() {
-		defer func() { <-slots }()
 		t.runScan()
+		<-slots
+		select {
+		case ended <- struct{}{}:
+		default: // It is told already.
+		}
 	})
 }
 

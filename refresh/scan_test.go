@@ -10,8 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/go-kit/log"
-
 	"github.com/iceberg-exporter/iceberg_exporter/config"
 	"github.com/iceberg-exporter/iceberg_exporter/fileio"
 	"github.com/iceberg-exporter/iceberg_exporter/manifest"
@@ -25,7 +23,7 @@ func startScans(t *testing.T, configuration string) *fixture {
 	t.Helper()
 	f := &fixture{t: t, counter: &fileio.Counter{}, log: &lines{}, measurer: measure.NewMeasurer(manifest.NewCache(1 << 20))}
 	f.Fleet = refresh.NewFleet(refresh.Options{
-		Measurer: f.measurer, Counter: f.counter, Now: time.Now, Logger: log.NewLogfmtLogger(log.NewSyncWriter(f.log)),
+		Measurer: f.measurer, Counter: f.counter, Now: time.Now, Logger: f.logger(),
 	})
 	f.configure(configuration)
 	f.StartScans()
