@@ -131,16 +131,16 @@ func (m *measurer) record(r *manifest.Record) {
 	m.counts = slices.Grow(m.counts[:0], len(r.Partitions()))[:len(r.Partitions())]
 	clear(m.counts)
 	for i := range r.Len() {
-		e := r.Entry(i)
-		switch e.Kind {
+		size, rows := r.SizeAt(i), r.RowsAt(i)
+		switch r.KindAt(i) {
 		case manifest.DataFile:
-			m.dataFile(e)
+			m.dataFile(size, rows, &m.counts[r.PartitionAt(i)])
 		case manifest.PositionDeletes:
-			m.deletes(&m.layout.PositionDeletes, e)
+			m.deletes(&m.layout.PositionDeletes, size, rows)
 		case manifest.EqualityDeletes:
-			m.deletes(&m.layout.EqualityDeletes, e)
+			m.deletes(&m.layout.EqualityDeletes, size, rows)
 		case manifest.DeletionVector:
-			m.deletes(&m.layout.DeletionVectors, e)
+			m.deletes(&m.layout.DeletionVectors, size, rows)
 		}
 	}
 	for i, count := range m.counts {
@@ -158,29 +158,29 @@ func (m *measurer) record(r *manifest.Record) {
 	}
 }
 
-func (m *measurer) dataFile(e manifest.Entry) {
+func (m *measurer) dataFile(size, rows int64, partition *partitionSum) {
 	l := &m.layout
-	if l.DataFiles == 0 || e.Size < l.MinBytes {
-		l.MinBytes = e.Size
+	if l.DataFiles == 0 || size < l.MinBytes {
+		l.MinBytes = size
 	}
-	l.MaxBytes = max(l.MaxBytes, e.Size)
+	l.MaxBytes = max(l.MaxBytes, size)
 	l.DataFiles++
-	m.add(&l.DataBytes, e.Size)
-	m.add(&l.Records, e.Rows)
-	if e.Size < m.options.SmallFileThreshold {
+	m.add(&l.DataBytes, size)
+	m.add(&l.Records, rows)
+	if size < m.options.SmallFileThreshold {
 		l.SmallDataFiles++
 	}
-	if bucket, _ := slices.BinarySearch(sizeBounds[:], e.Size); bucket < len(sizeBounds) {
+	if bucket, _ := slices.BinarySearch(sizeBounds[:], size); bucket < len(sizeBounds) {
 		l.SizeBuckets[bucket]++
 	}
-	m.counts[e.Partition].files++
-	m.add(&m.counts[e.Partition].bytes, e.Size)
+	partition.files++
+	m.add(&partition.bytes, size)
 }
 
-func (m *measurer) deletes(d *Deletes, e manifest.Entry) {
+func (m *measurer) deletes(d *Deletes, size, rows int64) {
 	d.Files++
-	m.add(&d.Bytes, e.Size)
-	m.add(&d.Records, e.Rows)
+	m.add(&d.Bytes, size)
+	m.add(&d.Records, rows)
 }
 
 // worst returns the partitions with the most files, and of those with as many

@@ -9,29 +9,30 @@ import (
 )
 
 // BenchmarkPredict predicts for a million files: of data alone, all of them
-// small, and of as many data files as deletion vectors. Each manifest has files
-// of 200 partitions.
+// small, and of as many data files as deletion vectors; and for a million data
+// files with vectors for half of them. Vectors come in another order than their
+// data files. Each manifest has files of 200 partitions.
 func BenchmarkPredict(b *testing.B) {
-	const files, perManifest, partitions = 1_000_000, 2000, 20_000
+	const perManifest, partitions = 2000, 20_000
 	properties := map[string]string{"commit.manifest.target-size-bytes": "1000000"}
 	for _, c := range []struct {
-		name    string
-		vectors bool
-	}{{"data", false}, {"vectors", true}} {
+		name          string
+		data, vectors int
+	}{{"data", 1_000_000, 0}, {"vectors", 500_000, 500_000}, {"data+vectors", 1_000_000, 500_000}} {
 		var s snapshot
-		for at := 0; at < files; at += perManifest {
+		for at := 0; at < c.data+c.vectors; at += perManifest {
 			entries := make([]any, perManifest)
 			for i := range entries {
 				f := file{path: fmt.Sprintf("s3://warehouse/table/data/%d", at+i), size: 1<<20 + int64(at+i)%1000, splits: []int64{4}}
-				if c.vectors && at >= files/2 {
-					f.of, f.path = fmt.Sprintf("s3://warehouse/table/data/%d", at+i-files/2), f.path+".puffin"
+				if at >= c.data {
+					f.of, f.path = fmt.Sprintf("s3://warehouse/table/data/%d", (at+i-c.data)*7919%c.data), f.path+".puffin"
 					f.kind, f.rows = manifest.DeletionVector, int64(at+i)%50
 				}
 				f.partition = day((at*31 + i%200) % partitions)
 				entries[i] = values{"status": 1, "sequence_number": int64(at), "data_file": f.values()}
 			}
 			m := manifest.File{Length: perManifest * 150, SpecID: byDay, Counted: true, LiveFiles: perManifest}
-			if c.vectors && at >= files/2 {
+			if at >= c.data {
 				m.Content = manifest.Deletes
 			}
 			s.encoded(b, m, entries)

@@ -2,7 +2,6 @@ package maintenance
 
 import (
 	"cmp"
-	"math/bits"
 	"slices"
 	"sort"
 
@@ -13,27 +12,12 @@ import (
 // deletes finds the deletes that a scan applies to a data file
 // (org.apache.iceberg.DeleteFileIndex).
 type deletes struct {
-	// fileScoped are the deletes that apply to one data file. slots lead to the
-	// latest one of a file, which leads to the others.
-	fileScoped []fileDelete
-	slots      slots
+	// fileScoped are the deletes that apply to one data file.
+	fileScoped fileDeletes
 	// Deletes that apply to a partition, or to the whole table.
 	positions  map[partitionKey]*bySequence
 	equalities map[partitionKey]*bySequence
 	global     *bySequence
-}
-
-// none stands for no delete.
-const none = -1
-
-// fileDelete is a delete that applies to one data file.
-type fileDelete struct {
-	// file is the path hash of the data file.
-	file                 uint64
-	sequence, rows, size int64
-	vector               bool
-	// next leads to the next one for the same file, or is none.
-	next int32
 }
 
 // partitionKey identifies a partition in its table: each spec has its own.
@@ -50,7 +34,7 @@ func indexDeletes(table *metadata.Table, records []*manifest.Record) *deletes {
 		}
 	}
 	d := &deletes{
-		fileScoped: make([]fileDelete, 0, count), slots: newSlots(count), global: &bySequence{},
+		fileScoped: fileDeletes{all: make([]fileDelete, 0, count)}, global: &bySequence{},
 		positions: map[partitionKey]*bySequence{}, equalities: map[partitionKey]*bySequence{},
 	}
 	for _, r := range records {
@@ -58,27 +42,26 @@ func indexDeletes(table *metadata.Table, records []*manifest.Record) *deletes {
 			d.add(table, r)
 		}
 	}
+	d.fileScoped.link()
 	return d
 }
 
 func (d *deletes) add(table *metadata.Table, r *manifest.Record) {
 	spec, _ := table.Spec(r.SpecID)
+	key := func(e manifest.Entry) partitionKey { return partitionKey{r.SpecID, r.Partitions()[e.Partition]} }
 	for i := range r.Len() {
 		e := r.Entry(i)
-		key := partitionKey{r.SpecID, r.Partitions()[e.Partition]}
 		switch {
 		case e.Kind == manifest.EqualityDeletes && !spec.IsPartitioned():
 			d.global.add(e)
 		case e.Kind == manifest.EqualityDeletes:
-			in(d.equalities, key).add(e)
+			in(d.equalities, key(e)).add(e)
 		case e.Referenced != 0:
-			slot := d.slot(e.Referenced)
-			d.fileScoped = append(d.fileScoped, fileDelete{
-				e.Referenced, e.SequenceNumber, e.Rows, e.Size, e.Kind == manifest.DeletionVector, int32(uint32(*slot)) - 1,
+			d.fileScoped.all = append(d.fileScoped.all, fileDelete{
+				file: e.Referenced, sequence: e.SequenceNumber, rows: e.Rows, size: e.Size, vector: e.Kind == manifest.DeletionVector,
 			})
-			*slot = e.Referenced>>32<<32 | uint64(len(d.fileScoped))
 		case e.Kind == manifest.PositionDeletes:
-			in(d.positions, key).add(e)
+			in(d.positions, key(e)).add(e)
 		}
 	}
 }
@@ -88,32 +71,6 @@ func in(of map[partitionKey]*bySequence, key partitionKey) *bySequence {
 		of[key] = &bySequence{}
 	}
 	return of[key]
-}
-
-// ofFile are the rows and the bytes of the deletes that are known to apply to a
-// data file alone. Position deletes apply to files as old as they are, or
-// older. A deletion vector replaces all other position deletes.
-func (d *deletes) ofFile(file manifest.Entry) (rows, bytes int64) {
-	for at := d.head(file.PathHash); at != none; {
-		f := &d.fileScoped[at]
-		if f.vector {
-			return f.rows, f.size
-		}
-		if f.sequence >= file.SequenceNumber {
-			rows, bytes = rows+f.rows, bytes+f.size
-		}
-		at = f.next
-	}
-	return rows, bytes
-}
-
-func (d *deletes) hasVector(file manifest.Entry) bool {
-	for at := d.head(file.PathHash); at != none; at = d.fileScoped[at].next {
-		if d.fileScoped[at].vector {
-			return true
-		}
-	}
-	return false
 }
 
 // anyOfMany reports whether there are deletes that may apply to several files.
@@ -128,7 +85,7 @@ func (d *deletes) anyOfMany() bool {
 func (d *deletes) ofMany(file manifest.Entry, key partitionKey) int64 {
 	// Equality deletes apply to files that are older.
 	total := d.global.from(file.SequenceNumber+1) + d.equalities[key].from(file.SequenceNumber+1)
-	if positions := d.positions[key]; positions != nil && !d.hasVector(file) {
+	if positions := d.positions[key]; positions != nil && !d.fileScoped.hasVector(file) {
 		total += positions.from(file.SequenceNumber)
 	}
 	return total
@@ -162,26 +119,4 @@ func (s *bySequence) from(sequence int64) int64 {
 		return 0
 	}
 	return s.files[i].size
-}
-
-// slots are a hash table of file-scoped deletes by their data files. There are
-// as many of both in some tables, and the keys are hashes already, for which a
-// general map takes several times as long. A slot holds the upper half of the
-// key and the place of the delete, and one more; 0 is a free slot.
-type slots []uint64
-
-func newSlots(count int) slots { return make(slots, 1<<bits.Len(uint(2*count))) }
-
-// head returns the first delete of a data file, or none.
-func (d *deletes) head(file uint64) int32 { return int32(uint32(*d.slot(file))) - 1 }
-
-// slot returns the slot of a data file, or the one that it can have.
-func (d *deletes) slot(file uint64) *uint64 {
-	mask := uint64(len(d.slots) - 1)
-	for i := file & mask; ; i = (i + 1) & mask {
-		s := &d.slots[i]
-		if *s == 0 || *s>>32 == file>>32 && d.fileScoped[uint32(*s)-1].file == file {
-			return s
-		}
-	}
 }

@@ -2,7 +2,7 @@ package maintenance
 
 import (
 	"fmt"
-	"slices"
+	"iter"
 
 	"github.com/iceberg-exporter/iceberg_exporter/manifest"
 	"github.com/iceberg-exporter/iceberg_exporter/metadata"
@@ -68,27 +68,38 @@ func rewriteDataFiles(table *metadata.Table, records []*manifest.Record, partiti
 	if p.sizes, err = sizesOf(table, targetFileSizeProperty, defaultTargetFileSize); err != nil {
 		return DataFileRewrite{Refusal: err.Error()}
 	}
+	p.deletes = indexDeletes(table, records)
+	p.applied = p.deletes.fileScoped.apply(records)
 	// This one is only looked at when there is a file to read.
 	lookback, lookbackErr := property(table, lookbackProperty, defaultLookback, 32)
 	if lookbackErr == nil && lookback <= 0 {
 		lookbackErr = fmt.Errorf("the table property %s is %d", lookbackProperty, lookback)
 	}
-	p.lookback = int(lookback)
-	p.deletes = indexDeletes(table, records)
-	selected := p.selectFiles()
+	bins := p.bins()
 	var plan DataFileRewrite
-	for bin := range bins(selected, len(partitions.numbers)) {
-		bytes := bytesOf(bin)
-		if !p.sizes.worthwhile(len(bin), bytes) && !anyDeleted(bin) {
+	output := make([]tasks, len(bins))
+	for i, bin := range bins {
+		if !p.sizes.worthwhile(bin.files, bin.bytes) && !bin.deleted {
 			continue
 		}
 		if lookbackErr != nil {
 			return DataFileRewrite{Refusal: lookbackErr.Error()}
 		}
 		plan.Groups++
-		plan.Files += int64(len(bin))
-		plan.Bytes += bytes
-		plan.OutputFiles += p.output(bin, bytes)
+		plan.Files += bin.files
+		plan.Bytes += bin.bytes
+		if partitions.spec.IsPartitioned() && bin.hasOther(table.DefaultSpecID) {
+			plan.OutputFiles += p.sizes.expectedOutput(bin.bytes)
+		} else {
+			output[i] = tasks{limit: p.sizes.split(bin.bytes), lookback: int(lookback)}
+		}
+	}
+	if plan.Groups == 0 {
+		return plan
+	}
+	p.fill(output)
+	for i := range output {
+		plan.OutputFiles += output[i].finish()
 	}
 	return plan
 }
@@ -98,68 +109,85 @@ type dataFilePlanner struct {
 	records    []*manifest.Record
 	partitions *partitions
 	sizes      sizes
-	lookback   int
 	deletes    *deletes
+	// applied are the deletes of each record's files.
+	applied [][]applied
 }
 
-// selectFiles selects the files that may be rewritten, in the order of the
-// manifests.
-func (p *dataFilePlanner) selectFiles() []candidate {
-	var selected []candidate
-	for at, r := range p.records {
-		if r.Content != manifest.Data {
-			continue
-		}
-		if cap(selected)-len(selected) < r.Len() {
-			selected = slices.Grow(selected, len(selected)+r.Len())
-		}
-		foreign := r.SpecID != p.table.DefaultSpecID
-		for row := range r.Len() {
-			e := r.Entry(row)
-			rows, bytes := p.deletes.ofFile(e)
-			if deleted := tooHighDeleteRatio(e, rows); deleted || p.sizes.misfit(e.Size) {
-				selected = append(selected, candidate{
-					size: e.Size, deletes: bytes, group: p.partitions.of(at)[e.Partition], record: int32(at), row: int32(row),
-					splits: e.Splits, deleted: deleted, live: rows < e.Rows, foreign: foreign,
-				})
+// candidate is a file that is selected, before the groups are judged.
+type candidate struct {
+	// record and row are where the file is told.
+	record, row int
+	// group is the number of the partition that the file is rewritten in.
+	group int32
+	size  int64
+	// deletes is the size of the deletes that apply to this file alone.
+	deletes int64
+	splits  uint8
+	// deleted is whether it is selected for its deletes, live whether a row of
+	// it may be left.
+	deleted, live bool
+}
+
+// candidates are the files that may be rewritten, in the order of the manifests.
+func (p *dataFilePlanner) candidates() iter.Seq[candidate] {
+	return func(yield func(candidate) bool) {
+		for at, r := range p.records {
+			if r.Content != manifest.Data {
+				continue
+			}
+			numbers, deletes := p.partitions.of(at), p.applied[at]
+			for row := range r.Len() {
+				size, rows := r.SizeAt(row), r.RowsAt(row)
+				var d applied
+				if deletes != nil {
+					d = deletes[row]
+				}
+				deleted := tooHighDeleteRatio(rows, d.rows)
+				if !deleted && !p.sizes.misfit(size) {
+					continue
+				}
+				if !yield(candidate{at, row, numbers[r.PartitionAt(row)], size, d.bytes, r.SplitsAt(row), deleted, d.rows < rows}) {
+					return
+				}
 			}
 		}
 	}
-	return selected
+}
+
+// bins packs the candidates.
+func (p *dataFilePlanner) bins() []bin {
+	var packed bins
+	for c := range p.candidates() {
+		number := packed.add(c.group, c.size, p.records[c.record].SpecID)
+		if c.deleted {
+			packed.all[number].deleted = true
+		}
+	}
+	return packed.all
+}
+
+// fill packs the candidates of each bin into its tasks, unless it has none.
+func (p *dataFilePlanner) fill(output []tasks) {
+	var packed bins
+	for c := range p.candidates() {
+		r := p.records[c.record]
+		t := &output[packed.add(c.group, c.size, r.SpecID)]
+		if t.limit == 0 {
+			continue
+		}
+		if p.deletes.anyOfMany() {
+			e := r.Entry(c.row)
+			c.deletes += p.deletes.ofMany(e, partitionKey{r.SpecID, r.Partitions()[e.Partition]})
+		}
+		t.file(c)
+	}
 }
 
 // tooHighDeleteRatio computes like its namesake in Java, in which a file of no
 // rows has no ratio.
-func tooHighDeleteRatio(e manifest.Entry, deleted int64) bool {
-	return deleted > 0 && float64(min(deleted, e.Rows))/float64(e.Rows) >= deleteRatio
-}
-
-func anyDeleted(bin []candidate) bool {
-	for _, c := range bin {
-		if c.deleted {
-			return true
-		}
-	}
-	return false
-}
-
-// output is how many files are written for a bin.
-func (p *dataFilePlanner) output(bin []candidate, bytes int64) int64 {
-	spread := p.partitions.spec.IsPartitioned()
-	split := p.sizes.split(bytes)
-	tasks := tasks{limit: split, lookback: p.lookback}
-	for _, c := range bin {
-		if spread && c.foreign {
-			return p.sizes.expectedOutput(bytes)
-		}
-		if p.deletes.anyOfMany() {
-			r := p.records[c.record]
-			e := r.Entry(int(c.row))
-			c.deletes += p.deletes.ofMany(e, partitionKey{r.SpecID, r.Partitions()[e.Partition]})
-		}
-		tasks.file(c)
-	}
-	return tasks.finish()
+func tooHighDeleteRatio(rows, deleted int64) bool {
+	return deleted > 0 && float64(min(deleted, rows))/float64(rows) >= deleteRatio
 }
 
 // tasks packs the pieces of files into tasks. Of several tasks that are open,

@@ -141,7 +141,7 @@ func (p *manifestPlanner) counts() []int64 {
 		}
 		r := p.partitions.records[index]
 		for row := range r.Len() {
-			counts[numbers[r.Entry(row).Partition]]++
+			counts[numbers[r.PartitionAt(row)]]++
 		}
 	}
 	return counts

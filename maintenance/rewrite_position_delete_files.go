@@ -54,9 +54,9 @@ func RewritePositionDeleteFiles(table *metadata.Table, records []*manifest.Recor
 	if table.FormatVersion >= vectorsVersion && !hasPositionDeleteFile(records) {
 		return PositionDeleteFileRewrite{}
 	}
-	var selected []candidate
+	var selected bins
 	numbers := map[string]int32{}
-	for at, r := range records {
+	for _, r := range records {
 		if r.Content != manifest.Deletes {
 			continue
 		}
@@ -64,33 +64,32 @@ func RewritePositionDeleteFiles(table *metadata.Table, records []*manifest.Recor
 		for row := range r.Len() {
 			e := r.Entry(row)
 			if e.Kind != manifest.EqualityDeletes && sizes.misfit(e.Size) {
-				selected = append(selected, candidate{size: e.Size, group: unified[e.Partition], record: int32(at), row: int32(row)})
+				selected.add(unified[e.Partition], e.Size, r.SpecID)
 			}
 		}
 	}
+	slices.SortStableFunc(selected.all, func(a, b bin) int { return cmp.Compare(a.group, b.group) })
 	var plan PositionDeleteFileRewrite
-	for bin := range bins(selected, len(numbers)) {
-		if bytes := bytesOf(bin); sizes.worthwhile(len(bin), bytes) {
-			if refusal := unwritable(table, records, bin); refusal != "" {
-				return PositionDeleteFileRewrite{Refusal: refusal}
-			}
-			plan.Groups++
-			plan.Files += int64(len(bin))
-			plan.Bytes += bytes
+	for _, bin := range selected.all {
+		if !sizes.worthwhile(bin.files, bin.bytes) {
+			continue
 		}
+		if refusal := unwritable(table, bin); refusal != "" {
+			return PositionDeleteFileRewrite{Refusal: refusal}
+		}
+		plan.Groups++
+		plan.Files += bin.files
+		plan.Bytes += bin.bytes
 	}
 	return plan
 }
 
 // unwritable tells why a group cannot be written, and nothing where it can.
-func unwritable(table *metadata.Table, records []*manifest.Record, bin []candidate) string {
-	first := records[bin[0].record].SpecID
-	for _, c := range bin {
-		if id := records[c.record].SpecID; id != first {
-			return fmt.Sprintf("a partition has position delete files of the partition specs %d and %d", min(first, id), max(first, id))
-		}
+func unwritable(table *metadata.Table, bin bin) string {
+	if bin.other != bin.spec {
+		return fmt.Sprintf("a partition has position delete files of the partition specs %d and %d", min(bin.spec, bin.other), max(bin.spec, bin.other))
 	}
-	spec, _ := table.Spec(first)
+	spec, _ := table.Spec(bin.spec)
 	for _, f := range spec.Fields {
 		if f.Dropped {
 			return fmt.Sprintf("the column of the partition field %s was dropped", f.Name)
@@ -105,7 +104,7 @@ func hasPositionDeleteFile(records []*manifest.Record) bool {
 			continue
 		}
 		for row := range r.Len() {
-			if r.Entry(row).Kind == manifest.PositionDeletes {
+			if r.KindAt(row) == manifest.PositionDeletes {
 				return true
 			}
 		}

@@ -2,7 +2,6 @@ package maintenance
 
 import (
 	"fmt"
-	"iter"
 
 	"github.com/iceberg-exporter/iceberg_exporter/metadata"
 )
@@ -43,7 +42,7 @@ func (s sizes) misfit(size int64) bool { return size < s.min || size > s.max }
 // worthwhile reports whether a group of misfits is to be rewritten
 // (enoughInputFiles, enoughContent and tooMuchContent). One lone small file
 // never is, one lone oversized file always.
-func (s sizes) worthwhile(files int, bytes int64) bool {
+func (s sizes) worthwhile(files, bytes int64) bool {
 	return files > 1 && (files >= minInputFiles || bytes > s.target) || bytes > s.max
 }
 
@@ -78,59 +77,48 @@ func (s sizes) split(bytes int64) int64 {
 // writeMax is the size at which a task begins another file (writeMaxFileSize).
 func (s sizes) writeMax() int64 { return toLong(float64(s.target) + float64(s.max-s.target)*0.5) }
 
-// candidate is a file that its procedure selects, before the groups are judged.
-type candidate struct {
-	size int64
-	// deletes is the size of the deletes that apply to this file alone.
-	deletes int64
-	// group is the number of the partition that the file is rewritten in.
-	group int32
-	// record and row are where the file is told.
-	record, row int32
-	splits      uint8
-	// deleted is whether it is selected for its deletes, live whether a row of
-	// it may be left.
-	deleted, live bool
-	// foreign is whether it is of another spec than the current one.
-	foreign bool
+// bins packs the files of each group into bins of at most maxGroupBytes, in the
+// order that they come in. Of a group's bins, only the last is open
+// (org.apache.iceberg.util.BinPacking with a lookback of 1).
+//
+// Bins are numbered as they are met, so the same files in the same order come
+// into the same bins again. Nothing is kept of a file, of which there may be
+// millions.
+type bins struct {
+	all []bin
+	// open has the number of each group's last bin, and one more.
+	open []int32
 }
 
-// bins sorts candidates by group and packs each group into bins of at most
-// maxGroupBytes, in the order that they came in. Of the bins, only the last is
-// open (org.apache.iceberg.util.BinPacking with a lookback of 1).
-func bins(candidates []candidate, groups int) iter.Seq[[]candidate] {
-	return func(yield func([]candidate) bool) {
-		next := make([]int, groups+1)
-		for _, c := range candidates {
-			next[c.group+1]++
-		}
-		for g := range groups {
-			next[g+1] += next[g]
-		}
-		sorted := make([]candidate, len(candidates))
-		for _, c := range candidates {
-			sorted[next[c.group]] = c
-			next[c.group]++
-		}
-		for begin := 0; begin < len(sorted); {
-			end, bytes := begin, int64(0)
-			for end < len(sorted) && sorted[end].group == sorted[begin].group &&
-				(end == begin || bytes+sorted[end].size <= maxGroupBytes) {
-				bytes += sorted[end].size
-				end++
-			}
-			if !yield(sorted[begin:end]) {
-				return
-			}
-			begin = end
-		}
-	}
+type bin struct {
+	group        int32
+	files, bytes int64
+	// spec is that of the first file. other is another that a file is of, or
+	// the same.
+	spec, other int
+	// deleted is whether a file is selected for its deletes.
+	deleted bool
 }
 
-func bytesOf(files []candidate) int64 {
-	var total int64
-	for _, f := range files {
-		total += f.size
+// add puts a file into a bin, and returns the bin's number.
+func (b *bins) add(group int32, size int64, spec int) int32 {
+	if more := int(group) + 1 - len(b.open); more > 0 {
+		b.open = append(b.open, make([]int32, more)...)
 	}
-	return total
+	number := b.open[group] - 1
+	if number < 0 || b.all[number].bytes+size > maxGroupBytes {
+		number = int32(len(b.all))
+		b.all = append(b.all, bin{group: group, spec: spec, other: spec})
+		b.open[group] = number + 1
+	}
+	bin := &b.all[number]
+	bin.files++
+	bin.bytes += size
+	if bin.other == bin.spec {
+		bin.other = spec
+	}
+	return number
 }
+
+// hasOther reports whether a file is of another spec than this one.
+func (b bin) hasOther(spec int) bool { return b.spec != spec || b.other != spec }

@@ -85,6 +85,33 @@ func (r *Record) Entry(i int) Entry {
 	}
 }
 
+// Single columns of the live file at row i, for loops over millions of files
+// that look at a few: Entry, which gathers all, takes ten times as long.
+
+// PathHashAt is Entry's PathHash.
+func (r *Record) PathHashAt(i int) uint64 { return r.pathHash.at(i) }
+
+// PlaceAt is Entry's Place.
+func (r *Record) PlaceAt(i int) uri.Place { return r.place.at(i) }
+
+// SizeAt is Entry's Size.
+func (r *Record) SizeAt(i int) int64 { return r.size.at(i) }
+
+// RowsAt is Entry's Rows.
+func (r *Record) RowsAt(i int) int64 { return r.rows.at(i) }
+
+// KindAt is Entry's Kind.
+func (r *Record) KindAt(i int) Kind { return r.kind.at(i) }
+
+// PartitionAt is Entry's Partition.
+func (r *Record) PartitionAt(i int) int { return int(r.partition.at(i)) }
+
+// SequenceNumberAt is Entry's SequenceNumber.
+func (r *Record) SequenceNumberAt(i int) int64 { return r.sequence.at(i) }
+
+// SplitsAt is Entry's Splits.
+func (r *Record) SplitsAt(i int) uint8 { return r.splits.at(i) }
+
 // Partitions are the distinct partition tuples of the live files.
 func (r *Record) Partitions() []Partition { return r.partitions }
 

@@ -53,15 +53,15 @@ func NewReferences() *References {
 func (r *References) AddContent(holder Holder, record *manifest.Record) {
 	r.seal(holder)
 	for i := range record.Len() {
-		e := record.Entry(i)
-		switch e.Place {
+		hash := record.PathHashAt(i)
+		switch record.PlaceAt(i) {
 		case uri.Inside:
 			r.expected++
-			if r.holder(e.PathHash, holder) == holder {
-				r.content[holder].add(e.PathHash)
+			if r.holder(hash, holder) == holder {
+				r.content[holder].add(hash)
 			}
 		case uri.Mistaken:
-			r.mistaken[e.PathHash] = true
+			r.mistaken[hash] = true
 		case uri.Outside:
 			r.outside = r.outside || holder == Expirable
 		}
