@@ -2,6 +2,7 @@ package integration
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -116,5 +117,30 @@ func hang(_ http.ResponseWriter, r *http.Request) bool {
 func only(part string, p policy) policy {
 	return func(w http.ResponseWriter, r *http.Request) bool {
 		return strings.Contains(r.URL.Path, part) && p(w, r)
+	}
+}
+
+// anyOf applies the first policy that answers.
+func anyOf(policies ...policy) policy {
+	return func(w http.ResponseWriter, r *http.Request) bool {
+		for _, p := range policies {
+			if p(w, r) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// answerWith passes a request on, and edits the answer.
+func answerWith(behind http.Handler, edit func(body []byte) []byte) policy {
+	return func(w http.ResponseWriter, r *http.Request) bool {
+		recorder := httptest.NewRecorder()
+		behind.ServeHTTP(recorder, r)
+		maps.Copy(w.Header(), recorder.Header())
+		w.Header().Del("Content-Length")
+		w.WriteHeader(recorder.Code)
+		_, _ = w.Write(edit(recorder.Body.Bytes()))
+		return true
 	}
 }

@@ -10,7 +10,9 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
@@ -24,17 +26,42 @@ const (
 )
 
 // s3Server is an S3 server with a bucket, behind a gateway.
-type s3Server struct{ *gateway }
+type s3Server struct {
+	*gateway
+	backend *s3mem.Backend
+	// objects answers without a look at signatures.
+	objects http.Handler
+	clock   *slowClock
+	// planted are the states of objects that no writer of tables put there.
+	planted map[string]string
+}
 
-// startS3 runs an S3 server that checks signatures.
+// slowClock dates objects back.
+type slowClock struct {
+	gofakes3.TimeSource
+	behind atomic.Int64
+}
+
+func (c *slowClock) Now() time.Time {
+	return c.TimeSource.Now().Add(-time.Duration(c.behind.Load()))
+}
+
+// startS3 runs an S3 server that checks signatures, and that the exporter does
+// nothing but read.
 func startS3(t *testing.T) *s3Server {
 	t.Helper()
-	backend := s3mem.New()
+	clock := &slowClock{TimeSource: gofakes3.DefaultTimeSource()}
+	backend := s3mem.New(s3mem.WithTimeSource(clock))
 	if err := backend.CreateBucket(s3Bucket); err != nil {
 		t.Fatal(err)
 	}
 	objects := gofakes3.New(backend, gofakes3.WithTimeSkewLimit(0)).Server()
-	return &s3Server{newGateway(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	gateway := newGateway(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if fromExporter(r) && r.Method != http.MethodGet && r.Method != http.MethodHead {
+			t.Errorf("the exporter sent %s %s", r.Method, r.URL)
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
 		if !signed(r) {
 			// Real servers echo what they were sent.
 			w.Header().Set("Content-Type", "application/xml")
@@ -44,7 +71,33 @@ func startS3(t *testing.T) *s3Server {
 			return
 		}
 		objects.ServeHTTP(w, r)
-	}))}
+	}))
+	return &s3Server{gateway: gateway, backend: backend, objects: objects, clock: clock, planted: map[string]string{}}
+}
+
+// fromExporter reports whether a request is the exporter's: the writer uses
+// another library.
+func fromExporter(r *http.Request) bool {
+	return strings.HasPrefix(r.Header.Get("User-Agent"), "aws-sdk-go-v2/")
+}
+
+// isListing reports whether a request is a listing of the exporter's.
+func isListing(r *http.Request) bool {
+	return fromExporter(r) && r.Method == http.MethodGet && r.URL.Query().Has("list-type")
+}
+
+// listing applies a policy to the exporter's listings below a table's location.
+func listing(table string, p policy) policy {
+	return func(w http.ResponseWriter, r *http.Request) bool {
+		return isListing(r) && strings.Contains(r.URL.Query().Get("prefix"), "/"+table+"/") && p(w, r)
+	}
+}
+
+// laterPage applies a policy to all pages of a listing but the first.
+func laterPage(p policy) policy {
+	return func(w http.ResponseWriter, r *http.Request) bool {
+		return r.URL.Query().Has("continuation-token") && p(w, r)
+	}
 }
 
 var authorization = regexp.MustCompile(`^AWS4-HMAC-SHA256 Credential=([^/]+)/([^,]+), ?SignedHeaders=([^,]+), ?Signature=([0-9a-f]{64})$`)

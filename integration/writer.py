@@ -60,7 +60,8 @@ def create(command):
     for depth in range(1, len(levels) + 1):
         into.create_namespace_if_not_exists(tuple(levels[:depth]))
     spec = BY_CATEGORY if command.get("partitioned") else UNPARTITIONED_PARTITION_SPEC
-    into.create_table(name, SCHEMA, partition_spec=spec, properties=command.get("properties", {}))
+    properties, location = command.get("properties", {}), command.get("location")
+    into.create_table(name, SCHEMA, location=location, partition_spec=spec, properties=properties)
 
 
 def namespace(command):
@@ -131,6 +132,19 @@ def metadata(command):
 def document(command):
     """The text of the metadata file."""
     return json.loads(load(command).metadata.model_dump_json())
+
+
+def references(command):
+    """Every file that a table refers to, by why it does."""
+    table = load(command)
+    live = set(table.inspect.files()["file_path"].to_pylist())
+    content, metadata = set(), {table.metadata_location, *(e.metadata_file for e in table.metadata.metadata_log)}
+    for s in table.snapshots():
+        metadata.add(s.manifest_list)
+        for m in s.manifests(table.io):
+            metadata.add(m.manifest_path)
+            content |= {e.data_file.file_path for e in m.fetch_manifest_entry(table.io)}
+    return {"live": sorted(live), "historical": sorted(content - live), "metadata": sorted(metadata)}
 
 
 def label(name, **labels):
@@ -213,7 +227,9 @@ def history(f, table):
 
 COMMANDS = {
     f.__name__: f
-    for f in (create, namespace, append, current, overwrite, delete, drop, tag, expire, metadata, document, figures)
+    for f in (
+        create, namespace, append, current, overwrite, delete, drop, tag, expire, metadata, document, references, figures,
+    )
 }
 
 
