@@ -1,7 +1,7 @@
-// Package interop compares the predictions of package maintenance with what
-// Iceberg's Spark procedures then do. run.sh makes tables, asks both and
-// compares; what the engine did is recorded in testdata, and compared by the
-// tests without it.
+// Package interop compares what the exporter says with what Iceberg's Spark
+// procedures then do: the predictions of package maintenance, and the orphans that
+// package measure finds. run.sh makes tables, asks both and compares; what the
+// engine did is recorded in testdata, and compared by the tests without it.
 package interop
 
 import (

@@ -9,7 +9,7 @@ packages=(
 	prometheus prometheus-alertmanager  # promtool, amtool, and the rules in real servers
 	buildah                             # the image, without a daemon
 	postgresql                          # a SQL catalog
-	default-jre-headless maven          # Iceberg's REST catalog
+	default-jdk-headless maven          # Iceberg's REST catalog, and Spark
 	python3-venv                        # PyIceberg, another writer and reader
 )
 

@@ -8,6 +8,8 @@ import org.apache.iceberg.DataFile;
 import org.apache.iceberg.DataFiles;
 import org.apache.iceberg.DeleteFile;
 import org.apache.iceberg.FileFormat;
+import org.apache.iceberg.ManifestFiles;
+import org.apache.iceberg.ManifestWriter;
 import org.apache.iceberg.PartitionKey;
 import org.apache.iceberg.RowDelta;
 import org.apache.iceberg.Schema;
@@ -21,7 +23,10 @@ import org.apache.iceberg.deletes.PositionDelete;
 import org.apache.iceberg.deletes.PositionDeleteWriter;
 import org.apache.iceberg.encryption.EncryptedOutputFile;
 import org.apache.iceberg.io.DataWriter;
+import org.apache.iceberg.io.InputFile;
+import org.apache.iceberg.io.OutputFile;
 import org.apache.iceberg.io.OutputFileFactory;
+import org.apache.iceberg.io.PositionOutputStream;
 
 /**
  * One commit of files that are exactly as a case wants them, through Iceberg's Java API. Spark decides by itself into how
@@ -92,20 +97,26 @@ public class Commit {
   /** Files that are named but do not exist: enough for procedures that do not read them. */
   public void named(Integer day, String region, int count) {
     for (int i = 0; i < count; i++) {
-      DataFiles.Builder file =
-          DataFiles.builder(table.spec())
-              .withPath(table.locationProvider().newDataLocation(UUID.randomUUID() + ".parquet"))
-              .withFileSizeInBytes(1_000_000)
-              .withRecordCount(1000);
-      if (table.spec().isPartitioned()) {
-        file.withPartition(partition(day, region));
-      }
-      data.add(file.build());
+      at(table.locationProvider().newDataLocation(UUID.randomUUID() + ".parquet"), day, region);
     }
   }
 
+  /** A data file that is named as it is spelled here. */
+  public void at(String path, Integer day, String region) {
+    DataFiles.Builder file =
+        DataFiles.builder(table.spec())
+            .withPath(path)
+            .withFormat(format)
+            .withFileSizeInBytes(1_000_000)
+            .withRecordCount(1000);
+    if (table.spec().isPartitioned()) {
+      file.withPartition(partition(day, region));
+    }
+    data.add(file.build());
+  }
+
   /** A position delete file with the first rows of each of these files, which are of one partition. */
-  public void positions(List<DataFile> of, int rows) throws IOException {
+  public DeleteFile positions(List<DataFile> of, int rows) throws IOException {
     DataFile first = of.get(0);
     var spec = table.specs().get(first.specId());
     EncryptedOutputFile file =
@@ -122,11 +133,16 @@ public class Commit {
         }
       }
     }
-    deletes.add(writer.toDeleteFile());
+    return added(writer.toDeleteFile());
+  }
+
+  private DeleteFile added(DeleteFile file) {
+    deletes.add(file);
+    return file;
   }
 
   /** A deletion vector with the first rows of each of these files, all in one Puffin file. */
-  public void vectors(List<DataFile> of, int rows) throws IOException {
+  public List<DeleteFile> vectors(List<DataFile> of, int rows) throws IOException {
     OutputFileFactory puffins = OutputFileFactory.builderFor(table, 1, 1).format(FileFormat.PUFFIN).build();
     BaseDVFileWriter writer = new BaseDVFileWriter(puffins, path -> null);
     try (writer) {
@@ -137,10 +153,11 @@ public class Commit {
       }
     }
     deletes.addAll(writer.result().deleteFiles());
+    return writer.result().deleteFiles();
   }
 
   /** An equality delete file of these rows, by id and payload. */
-  public void equalities(Integer day, String region, int rows, int bytes) throws IOException {
+  public DeleteFile equalities(Integer day, String region, int rows, int bytes) throws IOException {
     PartitionKey partition = partition(day, region);
     Schema key = table.schema().select("id", "payload");
     int[] ids = key.columns().stream().mapToInt(column -> column.fieldId()).toArray();
@@ -156,7 +173,7 @@ public class Commit {
         writer.write(deleted.copy("id", id, "payload", payload(id, bytes)));
       }
     }
-    deletes.add(writer.toDeleteFile());
+    return added(writer.toDeleteFile());
   }
 
   /** Commits to a branch. An append adds one manifest; with deletes there is one of each content. */
@@ -171,5 +188,40 @@ public class Commit {
     data.forEach(delta::addRows);
     deletes.forEach(delta::addDeletes);
     delta.toBranch(branch).commit();
+  }
+
+  /** Commits the data files, in a snapshot that no branch has yet. */
+  public void stage() {
+    AppendFiles append = table.newFastAppend();
+    data.forEach(append::appendFile);
+    append.stageOnly().commit();
+  }
+
+  /** Commits the data files in a manifest that is named as it is spelled here. */
+  public void toManifest(String path) throws IOException {
+    OutputFile file = new SpelledFile(table.io().newOutputFile(path), path);
+    ManifestWriter<DataFile> writer = ManifestFiles.write(2, table.spec(), file, null);
+    try (writer) {
+      data.forEach(writer::add);
+    }
+    table.newFastAppend().appendManifest(writer.toManifestFile()).commit();
+  }
+
+  /** A file whose name stays as it is spelled: Hadoop's own would spell it anew. */
+  private record SpelledFile(OutputFile file, String location) implements OutputFile {
+    @Override
+    public PositionOutputStream create() {
+      return file.create();
+    }
+
+    @Override
+    public PositionOutputStream createOrOverwrite() {
+      return file.createOrOverwrite();
+    }
+
+    @Override
+    public InputFile toInputFile() {
+      return file.toInputFile();
+    }
   }
 }

@@ -2,8 +2,6 @@
 
 import math
 import os
-import sys
-import traceback
 from random import Random
 
 import harness
@@ -845,22 +843,4 @@ CASES = [
 ]
 
 
-def main():
-    wanted = sys.argv[2:]
-    harness.start()
-    broken = 0
-    for case in CASES:
-        if wanted and case.__name__ not in wanted:
-            continue
-        try:
-            case()
-        except Exception:
-            broken += 1
-            print(f"BROKEN    {case.__name__}", flush=True)
-            traceback.print_exc()
-    differences = harness.finish(sys.argv[1] if not wanted and not broken else None)
-    harness.spark.stop()
-    sys.exit(1 if differences or broken else 0)
-
-
-main()
+harness.run(CASES, "cases.json", "tables.zip")

@@ -1,10 +1,14 @@
-"""Makes tables, asks the predictions and the engine's procedures, and compares. run.sh calls cases.py, which calls this."""
+"""Makes tables, asks the exporter's code and the engine's procedures, and compares. run.sh calls cases.py and orphans.py,
+which call this.
+"""
 
 import json
 import os
 import pathlib
 import subprocess
+import sys
 import time
+import traceback
 import zipfile
 
 from py4j.protocol import Py4JJavaError
@@ -128,8 +132,7 @@ class Table:
             if not predicted["fails"]:
                 raise
             answer = predicted
-            message = error.java_exception.toString() if isinstance(error, Py4JJavaError) else str(error)
-            print(f"    {message.strip().splitlines()[0][:116]}")
+            print(f"    {reason(error)[:116]}")
         answer = {key: answer[key] for key in predicted}
         verdict = "ok" if answer == predicted else "DIFFERENT"
         told = ", ".join(f"{key} {value if not isinstance(value, list) else len(value)}" for key, value in answer.items() if value)
@@ -151,11 +154,24 @@ class Table:
             table = self.java()
             manifests = table.currentSnapshot().allManifests(table.io())
             paths += [current[0]["manifest-list"], *(manifest.path() for manifest in manifests)]
-        contents = {}
-        for path in paths:
-            path = pathlib.Path(str(path).removeprefix("file://").removeprefix("file:"))
-            contents[str(path.relative_to(pathlib.Path(LOCATION) / "interop"))] = path.read_bytes()
+        contents = {below_warehouse(path): local(path).read_bytes() for path in paths}
         return next(iter(contents)), contents
+
+
+def local(path):
+    """The path of a file that metadata names."""
+    return pathlib.Path("/" + str(path).removeprefix("file:").lstrip("/"))
+
+
+def below_warehouse(path):
+    """The name of a file in the record."""
+    return str(local(path).relative_to(pathlib.Path(LOCATION) / "interop"))
+
+
+def reason(error):
+    """The first line of what the engine says of a failure."""
+    message = error.java_exception.toString() if isinstance(error, Py4JJavaError) else str(error)
+    return message.strip().splitlines()[0]
 
 
 def rewrite_data_files(table, planned):
@@ -209,17 +225,36 @@ def expire_snapshots(table, _):
     return {"expired_snapshots": expired or None, "removed_refs": removed or None}
 
 
-def finish(directory):
-    """Writes what was recorded, and returns how many cases were different."""
+def run(cases, answers, tables):
+    """Runs the cases that the command line names, else all, and ends the program.
+
+    If all were run and none was different, their answers and tables are recorded in two files.
+    """
+    directory, *wanted = sys.argv[1:]
+    start()
+    broken = 0
+    for case in cases:
+        if wanted and case.__name__ not in wanted:
+            continue
+        try:
+            case()
+        except Exception:
+            broken += 1
+            print(f"BROKEN    {case.__name__}", flush=True)
+            traceback.print_exc()
     differences = sum(not case.pop("same") for case in recorded)
     print(f"{len(recorded)} cases, {differences} differences")
-    if directory and not differences:
-        directory = pathlib.Path(directory)
-        directory.mkdir(exist_ok=True)
-        versions = {"iceberg": java().org.apache.iceberg.IcebergBuild.version(), "spark": spark.version}
-        lines = ",\n".join(json.dumps(case) for case in recorded)
-        (directory / "cases.json").write_text(f'{{"versions": {json.dumps(versions)}, "cases": [\n{lines}\n]}}\n')
-        with zipfile.ZipFile(directory / "tables.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-            for name in sorted(files):
-                archive.writestr(zipfile.ZipInfo(name), files[name], zipfile.ZIP_DEFLATED)
-    return differences
+    if not (wanted or broken or differences):
+        record(pathlib.Path(directory) / answers, pathlib.Path(directory) / tables)
+    spark.stop()
+    sys.exit(1 if differences or broken else 0)
+
+
+def record(answers, tables):
+    versions = {"iceberg": java().org.apache.iceberg.IcebergBuild.version(), "spark": spark.version}
+    lines = ",\n".join(json.dumps(case) for case in recorded)
+    answers.parent.mkdir(exist_ok=True)
+    answers.write_text(f'{{"versions": {json.dumps(versions)}, "cases": [\n{lines}\n]}}\n')
+    with zipfile.ZipFile(tables, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name in sorted(files):
+            archive.writestr(zipfile.ZipInfo(name), files[name], zipfile.ZIP_DEFLATED)
