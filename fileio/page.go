@@ -1,12 +1,15 @@
 package fileio
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"iter"
+	"time"
 
 	"cloud.google.com/go/storage"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/middleware"
 	"gocloud.dev/blob"
@@ -33,14 +36,37 @@ func (s *Storage) pages(ctx context.Context, bucket *blob.Bucket, of pageOf) ite
 	}}
 	return func(yield func([]*blob.ListObject, error) bool) {
 		for token := blob.FirstPageToken; token != nil; {
-			var page []*blob.ListObject
-			var err error
-			page, token, err = bucket.ListPage(ctx, token, pageSize, options)
+			page, next, err := onePage(ctx, bucket, token, options)
+			if err == nil && bytes.Equal(next, token) {
+				err = errors.New("the store sends the same page again and again")
+			}
 			if !yield(page, err) || err != nil {
 				return
 			}
+			token = next
 		}
 	}
+}
+
+// pageTimeout is how long a page is waited for, with all that the client tries.
+const pageTimeout = 5 * time.Minute
+
+func onePage(ctx context.Context, bucket *blob.Bucket, token []byte, options *blob.ListOptions) ([]*blob.ListObject, []byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
+	defer cancel()
+	page, next, err := bucket.ListPage(ctx, token, pageSize, options)
+	for _, object := range page {
+		// As it is: the library takes some names for ones that it has changed.
+		var file types.Object
+		var directory types.CommonPrefix
+		switch {
+		case object.As(&file) && file.Key != nil:
+			object.Key = *file.Key
+		case object.As(&directory) && directory.Prefix != nil:
+			object.Key = *directory.Prefix
+		}
+	}
+	return page, next, err
 }
 
 // listExactly tells a store where to begin, and gives it the prefix as it is:

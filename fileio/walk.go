@@ -41,6 +41,9 @@ func (s *Storage) Walk(ctx context.Context, directory string, visit func([]Info)
 	w.deaf.Store(!canBegin(bucket))
 	w.start(ctx, keys{})
 	err = group.Wait()
+	if bug := w.bug.Load(); bug != nil {
+		panic(*bug) // Here it can be caught.
+	}
 	if err == nil && !w.found.Load() {
 		err = fs.ErrNotExist
 	}
@@ -76,6 +79,8 @@ type objectWalk struct {
 	found atomic.Bool
 	// deaf is whether the store begins where it wants to.
 	deaf atomic.Bool
+	// bug is the first panic.
+	bug atomic.Pointer[any]
 }
 
 // keys are those from one key on and before another; an empty one is no limit.
@@ -87,6 +92,11 @@ func (w *objectWalk) start(ctx context.Context, of keys) bool {
 	return w.group.TryGo(func() error {
 		w.active.Add(1)
 		defer w.active.Add(-1)
+		defer func() {
+			if value := recover(); value != nil {
+				w.bug.CompareAndSwap(nil, &value)
+			}
+		}()
 		return w.list(ctx, of)
 	})
 }
@@ -105,7 +115,7 @@ func (w *objectWalk) list(ctx context.Context, of keys) error {
 				w.deaf.Store(true)
 				continue
 			}
-			ordered = ordered && object.Key >= last
+			ordered = ordered && (object.Key > last || last == of.from)
 			if !ordered && of != (keys{}) {
 				return fmt.Errorf("the store does not list in the order of keys: %q comes after %q", object.Key, last)
 			}

@@ -40,7 +40,7 @@ type Measurement struct {
 // Catalog is a catalog to measure tables of.
 type Catalog struct {
 	Client *source.Client
-	// reads bounds the manifests that are read at once.
+	// reads bounds the manifests that refreshes read at once.
 	reads chan struct{}
 }
 
@@ -90,6 +90,27 @@ func (m *Measurer) measure(ctx context.Context, catalog *Catalog, table *source.
 	if err != nil {
 		return nil, err
 	}
+	measured, err := m.measureRead(ctx, catalog, read, settings)
+	if err != nil {
+		return nil, &PlacedError{Location: read.Files.Location(), Err: err}
+	}
+	measured.Version = table.Version
+	return measured, nil
+}
+
+// PlacedError is an error of a table whose location is known all the same.
+type PlacedError struct {
+	Location string
+	Err      error
+}
+
+// Error implements error.
+func (e *PlacedError) Error() string { return e.Err.Error() }
+
+// Unwrap returns what was wrong.
+func (e *PlacedError) Unwrap() error { return e.Err }
+
+func (m *Measurer) measureRead(ctx context.Context, catalog *Catalog, read *source.Metadata, settings config.Settings) (*Measurement, error) {
 	files, err := manifests(ctx, read)
 	if err != nil {
 		return nil, err
@@ -98,9 +119,7 @@ func (m *Measurer) measure(ctx context.Context, catalog *Catalog, table *source.
 	if err != nil {
 		return nil, err
 	}
-	measured := &Measurement{
-		Version: table.Version, MetadataBytes: read.Bytes, Location: read.Files.Location(), Snapshots: read.Lineage(),
-	}
+	measured := &Measurement{MetadataBytes: read.Bytes, Location: read.Files.Location(), Snapshots: read.Lineage()}
 	// Both look at every file.
 	var group errgroup.Group
 	group.Go(func() (err error) {
@@ -180,7 +199,13 @@ func (m *Measurer) records(ctx context.Context, catalog *Catalog, table *source.
 		group.Go(func() (err error) {
 			defer recoverTo(&err)
 			records[i], err = m.cache.Get(ctx, key, func(ctx context.Context) (*manifest.Record, error) {
-				return m.record(ctx, catalog, table, file)
+				select {
+				case catalog.reads <- struct{}{}:
+					defer func() { <-catalog.reads }()
+				case <-ctx.Done():
+					return nil, ctx.Err()
+				}
+				return m.record(ctx, table, file)
 			})
 			return err
 		})
@@ -198,13 +223,7 @@ func keyOf(catalog *Catalog, table *source.Metadata, file manifest.File) (manife
 }
 
 // record reads one manifest.
-func (m *Measurer) record(ctx context.Context, catalog *Catalog, table *source.Metadata, file manifest.File) (*manifest.Record, error) {
-	select {
-	case catalog.reads <- struct{}{}:
-		defer func() { <-catalog.reads }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+func (m *Measurer) record(ctx context.Context, table *source.Metadata, file manifest.File) (*manifest.Record, error) {
 	m.read.Add(1)
 	r, err := table.Files.Open(ctx, file.Path)
 	if err != nil {

@@ -31,6 +31,8 @@ type ScanOptions struct {
 	Inventory string
 	// Found is told of every file that nothing refers to, unless it is nil.
 	Found func(fileio.Info, storage.State)
+	// ReadTimeout bounds the reading of one file; 0 is no bound.
+	ReadTimeout time.Duration
 }
 
 // Scan is what a scan of a table's storage found.
@@ -62,7 +64,7 @@ func (m *Measurer) Scan(ctx context.Context, catalog *Catalog, id source.Identif
 	var before *references
 	err := m.untilStill(ctx, catalog, id, func(located *source.Table) (err error) {
 		table = located
-		before, err = m.references(ctx, catalog, located, o.Now, nil)
+		before, err = m.references(ctx, catalog, located, o, nil)
 		return err
 	})
 	if err != nil {
@@ -84,7 +86,7 @@ func (m *Measurer) Scan(ctx context.Context, catalog *Catalog, id source.Identif
 	err = m.untilStill(ctx, catalog, id, func(located *source.Table) (err error) {
 		after = nil
 		if located.Version != table.Version {
-			after, err = m.references(ctx, catalog, located, o.Now, before)
+			after, err = m.references(ctx, catalog, located, o, before)
 		}
 		return err
 	})
@@ -143,7 +145,7 @@ func partitionFields(table *source.Metadata) []string {
 // was so.
 func list(ctx context.Context, table *source.Metadata, o ScanOptions, account *storage.Account) (time.Time, error) {
 	if o.Inventory != "" {
-		return listInventory(ctx, table, o.Inventory, account)
+		return listInventory(ctx, table, o.Inventory, account, o.Now)
 	}
 	err := table.Files.Walk(ctx, table.Location, func(files []fileio.Info) error {
 		account.Add(files)
@@ -157,10 +159,13 @@ func list(ctx context.Context, table *source.Metadata, o ScanOptions, account *s
 
 // listInventory is list by a report of S3 Inventory. What was deleted since then
 // looks like an orphan in it, so every orphan is looked at once.
-func listInventory(ctx context.Context, table *source.Metadata, location string, account *storage.Account) (time.Time, error) {
+func listInventory(ctx context.Context, table *source.Metadata, location string, account *storage.Account, now time.Time) (time.Time, error) {
 	report, err := inventory.Open(ctx, table.Files, location)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("the inventory: %w", err)
+	}
+	if report.Created.After(now.Add(24 * time.Hour)) {
+		return time.Time{}, fmt.Errorf("%w: the inventory %s was made at %s, which is yet to come", metadata.ErrCorrupt, report.Manifest, report.Created.Format(time.RFC3339))
 	}
 	err = report.Walk(ctx, table.Files.Location(), func(files []fileio.Info) error {
 		there, err := stillThere(ctx, table, files, account)
@@ -182,8 +187,9 @@ func stillThere(ctx context.Context, table *source.Metadata, files []fileio.Info
 		if account.State(f) != storage.Orphan {
 			continue
 		}
-		group.Go(func() error {
-			_, err := table.Files.Stat(ctx, f.URI)
+		group.Go(func() (err error) {
+			defer recoverTo(&err)
+			_, err = table.Files.Stat(ctx, f.URI)
 			if gone[i] = errors.Is(err, fs.ErrNotExist); gone[i] {
 				return nil
 			}
@@ -208,19 +214,29 @@ type references struct {
 	// the hashes of their paths.
 	lists, manifests map[uint64]bool
 	expiryRefused    bool
+	timeout          time.Duration
+}
+
+// timed bounds the reading of a file: one that does not come must not hold up
+// others, who may wait for it too.
+func (r *references) timed(ctx context.Context) (context.Context, context.CancelFunc) {
+	if r.timeout == 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, r.timeout)
 }
 
 // references reads what a table refers to: the content files of the manifests of
 // all its snapshots, and all other files. After earlier references, it leaves out
 // those of lists and manifests that they have, but not of the current snapshot.
-func (m *Measurer) references(ctx context.Context, catalog *Catalog, located *source.Table, now time.Time, earlier *references) (*references, error) {
+func (m *Measurer) references(ctx context.Context, catalog *Catalog, located *source.Table, o ScanOptions, earlier *references) (*references, error) {
 	table, err := located.Read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	r := &references{References: storage.NewReferences(), table: table, lists: map[uint64]bool{}, manifests: map[uint64]bool{}}
+	r := &references{References: storage.NewReferences(), table: table, timeout: o.ReadTimeout, lists: map[uint64]bool{}, manifests: map[uint64]bool{}}
 	r.addMetadata()
-	snapshots, refused := byHolder(table.Table, now)
+	snapshots, refused := byHolder(table.Table, o.Now)
 	r.expiryRefused = refused
 	for holder, held := range snapshots {
 		files, err := r.unread(ctx, held, earlier, storage.Holder(holder) == storage.Current)
@@ -295,6 +311,8 @@ func (r *references) unread(ctx context.Context, snapshots []metadata.Snapshot, 
 		}
 		group.Go(func() (err error) {
 			defer recoverTo(&err)
+			ctx, cancel := r.timed(ctx)
+			defer cancel()
 			files, err := manifestsOf(ctx, r.table, s)
 			mu.Lock()
 			defer mu.Unlock()
@@ -328,8 +346,10 @@ func (m *Measurer) addContent(ctx context.Context, catalog *Catalog, r *referenc
 		}
 		group.Go(func() (err error) {
 			defer recoverTo(&err)
+			ctx, cancel := r.timed(ctx)
+			defer cancel()
 			record, err := m.cache.Scan(ctx, key, func(ctx context.Context) (*manifest.Record, error) {
-				return m.record(ctx, catalog, r.table, file)
+				return m.record(ctx, r.table, file)
 			})
 			if err != nil {
 				return err

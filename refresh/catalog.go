@@ -26,7 +26,9 @@ type catalog struct {
 	source *measure.Catalog
 	// slots bounds the tables that are measured at once.
 	slots chan struct{}
-	ctx   context.Context
+	// scanSlots likewise bounds scans.
+	scanSlots chan struct{}
+	ctx       context.Context
 	// cancel ends what the catalog has under way.
 	cancel context.CancelFunc
 	report *reporter
@@ -44,8 +46,8 @@ func newCatalog(f *Fleet, configured config.Catalog, scrape config.Scrape) *cata
 	return &catalog{
 		fleet: f, name: configured.Name, client: client, scrape: scrape,
 		source: measure.NewCatalog(client, scrape.Concurrency),
-		slots:  make(chan struct{}, scrape.Concurrency),
-		ctx:    ctx, cancel: cancel,
+		slots:  make(chan struct{}, scrape.Concurrency), scanSlots: make(chan struct{}, scanSlots),
+		ctx: ctx, cancel: cancel,
 		report: &reporter{logger: log.With(f.logger, "catalog", configured.Name)},
 		tables: map[source.Identifier]*table{},
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/go-kit/log/level"
 
-	"github.com/iceberg-exporter/iceberg_exporter/config"
 	"github.com/iceberg-exporter/iceberg_exporter/uri"
 )
 
@@ -35,9 +34,7 @@ func (f *Fleet) overlaps() map[*table]Key {
 				continue
 			}
 			p := placed{table: t, root: uri.LocationOf(location).Root()}
-			if _, local := uri.Local(location); !local {
-				p.endpoint = endpointOf(c.client.Config())
-			}
+			p.endpoint = strings.TrimRight(c.client.Config().Properties[endpointProperty(location)], "/")
 			endpoints[p.endpoint] = true
 			all = append(all, p)
 		}
@@ -58,17 +55,19 @@ func (f *Fleet) overlaps() map[*table]Key {
 	return shared
 }
 
-// endpointOf tells stores apart whose buckets may have the same names. It is empty
-// where the configuration leaves it to the environment, or to the catalog.
-func endpointOf(c *config.Catalog) string {
-	var endpoints []string
-	for name, value := range c.Properties {
-		if strings.HasSuffix(name, ".endpoint") {
-			endpoints = append(endpoints, name+"="+strings.TrimRight(value, "/"))
-		}
+// endpointProperty names the property that tells stores apart whose buckets may
+// have the same names. Where it is not set, the environment or the catalog decides.
+func endpointProperty(location string) string {
+	switch uri.Scheme(location) {
+	case "s3", "s3a", "s3n":
+		return "s3.endpoint"
+	case "gs":
+		return "gcs.endpoint"
+	case "abfs", "abfss", "wasb", "wasbs":
+		return "adls.endpoint"
+	default:
+		return ""
 	}
-	slices.Sort(endpoints)
-	return strings.Join(endpoints, " ")
 }
 
 // share finds the tables, in the order of their roots, that share a location in

@@ -22,6 +22,10 @@ import (
 type results struct {
 	logger log.Logger
 
+	// writing is held while the file is written, which may take long; it comes
+	// before mu.
+	writing sync.Mutex
+
 	mu   sync.Mutex
 	file string
 	// kept are the results by table and storage.
@@ -89,55 +93,69 @@ func (r *results) keyOf(t *table) string {
 	return fmt.Sprintf("%s %016x", t.key, xxhash.Sum64String(t.catalog.client.Store()))
 }
 
-// of returns the last result of a table, and whether there is one.
-func (r *results) of(t *table) (Scan, bool) {
+// of returns the last result of a table, and whether there is one. One from a time
+// that is yet to come is none.
+func (r *results) of(t *table, now time.Time) (Scan, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	kept, ok := r.kept[r.keyOf(t)]
+	if ok && kept.Scan.Time.After(now) {
+		return Scan{}, false
+	}
 	return Scan{Done: ok, Succeeded: ok, Duration: kept.Duration, Result: kept.Scan}, ok
 }
 
 // keep keeps the result of a scan that succeeded.
-func (r *results) keep(t *table, s Scan) {
+func (r *results) keep(t *table, s Scan, now time.Time) {
 	if !s.Succeeded {
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.kept[r.keyOf(t)] = result{s.Duration, s.Result}
-	for key, one := range r.kept {
-		if s.Result.Time.Sub(one.Scan.Time) > maxResultAge {
-			delete(r.kept, key)
-		}
-	}
-	if r.file == "" {
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	file, content, err := r.add(t, s, now)
+	if file == "" {
 		return
 	}
-	err := r.write()
+	if err == nil {
+		err = write(file, content)
+	}
 	switch {
 	case err != nil && !r.failing:
-		level.Error(r.logger).Log("msg", "writing the state file of orphan scans failed", "file", r.file, "err", err,
+		level.Error(r.logger).Log("msg", "writing the state file of orphan scans failed", "file", file, "err", err,
 			"hint", "let the exporter write to its directory; until then a restart loses the results of scans")
 	case err == nil && r.failing:
-		level.Info(r.logger).Log("msg", "writing the state file of orphan scans works again", "file", r.file)
+		level.Info(r.logger).Log("msg", "writing the state file of orphan scans works again", "file", file)
 	}
 	r.failing = err != nil
 }
 
-// write replaces the state file by one that is whole.
-func (r *results) write() error {
-	content, err := json.Marshal(state{stateVersion, r.kept})
-	if err != nil {
-		return err
+// add adds a result, and returns what is to be written where.
+func (r *results) add(t *table, s Scan, now time.Time) (file string, content []byte, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.kept[r.keyOf(t)] = result{s.Duration, s.Result}
+	for key, one := range r.kept {
+		if now.Sub(one.Scan.Time) > maxResultAge {
+			delete(r.kept, key)
+		}
 	}
-	temporary, err := os.CreateTemp(filepath.Dir(r.file), filepath.Base(r.file)+".*")
+	if r.file == "" {
+		return "", nil, nil
+	}
+	content, err = json.Marshal(state{stateVersion, r.kept})
+	return r.file, content, err
+}
+
+// write replaces a state file by one that is whole.
+func write(file string, content []byte) error {
+	temporary, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*")
 	if err != nil {
 		return err
 	}
 	_, err = temporary.Write(content)
 	err = errors.Join(err, temporary.Sync(), temporary.Close())
 	if err == nil {
-		err = os.Rename(temporary.Name(), r.file)
+		err = os.Rename(temporary.Name(), file)
 	}
 	if err != nil {
 		_ = os.Remove(temporary.Name())

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// scanSlots is how many scans go on at once, of all catalogs together.
+	// scanSlots is how many scans of a catalog go on at once.
 	scanSlots = 2
 	// scanTick is how often it is looked which scans are due.
 	scanTick = time.Second
@@ -58,14 +58,18 @@ func (f *Fleet) StartScans() { f.running.Go(f.runScans) }
 func (f *Fleet) runScans() {
 	ticker := time.NewTicker(scanTick)
 	defer ticker.Stop()
-	slots, ended := make(chan struct{}, scanSlots), make(chan struct{}, 1)
+	ended := make(chan struct{}, 1)
 	var once sync.Once
 	for {
 		var due []*table
 		for _, c := range f.current() {
 			if c.scans() {
 				// All tables must be known: one may lie in the location of another.
-				once.Do(func() { f.Refresh(f.ctx) })
+				once.Do(func() {
+					ctx, cancel := context.WithTimeout(f.ctx, firstScans)
+					defer cancel()
+					f.Refresh(ctx)
+				})
 				c.discover()
 				due = append(due, c.due()...)
 			}
@@ -73,7 +77,7 @@ func (f *Fleet) runScans() {
 		// Who waits longest goes first.
 		slices.SortFunc(due, func(a, b *table) int { return a.scan.due.Compare(b.scan.due) })
 		for _, t := range due {
-			t.startScan(slots, ended)
+			t.startScan(ended)
 		}
 		select {
 		case <-ticker.C:
@@ -143,7 +147,8 @@ func (c *catalog) due() []*table {
 }
 
 // startScan starts a scan where a slot is free, and tells when it has ended.
-func (t *table) startScan(slots, ended chan struct{}) {
+func (t *table) startScan(ended chan<- struct{}) {
+	slots := t.catalog.scanSlots
 	select {
 	case slots <- struct{}{}:
 	default:
@@ -173,7 +178,7 @@ func (t *table) runScan() {
 	var found *measure.Scan
 	err := measure.Guard(func() (err error) {
 		found, err = c.fleet.measurer.Scan(ctx, c.source, t.key.Identifier, measure.ScanOptions{
-			Now: began, OlderThan: time.Duration(settings.OlderThan), Inventory: settings.Inventory,
+			Now: began, OlderThan: time.Duration(settings.OlderThan), Inventory: settings.Inventory, ReadTimeout: time.Duration(c.scrape.TableTimeout),
 		})
 		return err
 	})
@@ -206,7 +211,7 @@ func (t *table) settleScan(found *measure.Scan, err error, began time.Time) {
 	}
 	last := s.last
 	t.mu.Unlock()
-	f.results.keep(t, last)
+	f.results.keep(t, last, now)
 }
 
 // scheduleFirst says when a table is scanned for the first time since the start:
@@ -216,7 +221,7 @@ func (t *table) scheduleFirst() {
 	spread := min(interval/retriesPerInterval, firstScans)
 	share := float64(xxhash.Sum64String(t.key.String())) / (1 << 64)
 	t.scan.due = t.catalog.fleet.now().Add(time.Duration(share * float64(spread)))
-	if last, ok := t.catalog.fleet.results.of(t); ok {
+	if last, ok := t.catalog.fleet.results.of(t, t.catalog.fleet.now()); ok {
 		t.scan.last, t.location = last, last.Result.Location
 		if due := last.Result.Time.Add(interval); due.After(t.scan.due) {
 			t.scan.due = due

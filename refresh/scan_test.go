@@ -232,6 +232,65 @@ func TestStateFile(t *testing.T) {
 	})
 }
 
+// TestUnreadableNeighbour: a table that cannot be measured still has its location.
+func TestUnreadableNeighbour(t *testing.T) {
+	root := warehouse(t, "sales.orders", "lab.empty", "sales.prices")
+	inner := filepath.Join(root, "sales", "orders", "inner")
+	if err := os.Rename(filepath.Join(root, "sales", "prices"), inner); err != nil {
+		t.Fatal(err)
+	}
+	lists, err := filepath.Glob(filepath.Join(inner, "metadata", "snap-*.avro"))
+	if err != nil || len(lists) == 0 {
+		t.Fatal(lists, err)
+	}
+	for _, list := range lists {
+		if err := os.Remove(list); err != nil {
+			t.Fatal(err)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		f := startScans(t, fmt.Sprintf(`
+orphan_scan: {enabled: true}
+catalogs:
+  - {name: c, type: hadoop, warehouse: %s, allow_moved_paths: true}
+  - {name: d, type: metadata, allow_moved_paths: true, tables: [{name: x.inner, location: %s, orphan_scan: {enabled: false}}]}
+`, root, inner))
+		defer f.stop()
+		pass(10 * time.Minute)
+		if s := f.table("c.sales.orders").Scan; s.SharedWith == nil || !s.Succeeded {
+			t.Errorf("%+v", s)
+		}
+		if s := f.table("c.lab.empty").Scan; s.SharedWith != nil {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// TestStateOfTomorrow: what a wrong clock wrote stops no scans.
+func TestStateOfTomorrow(t *testing.T) {
+	root := warehouse(t, "sales.orders")
+	file := filepath.Join(t.TempDir(), "scans.json")
+	synctest.Test(t, func(t *testing.T) {
+		f := startScans(t, scanning(root, ", state_file: "+file))
+		pass(10 * time.Minute)
+		f.stop()
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ahead := strings.ReplaceAll(string(content), "2000-01-01T", "2020-01-01T")
+		if err := os.WriteFile(file, []byte(ahead), 0o600); err != nil || ahead == string(content) {
+			t.Fatal(err, ahead)
+		}
+		f = startScans(t, scanning(root, ", state_file: "+file))
+		defer f.stop()
+		pass(10 * time.Minute)
+		if s := f.table("c.sales.orders").Scan; !s.Done || s.Result.Time.Year() != 2000 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
 // TestReloadKeepsScans: a changed configuration scans no table anew.
 func TestReloadKeepsScans(t *testing.T) {
 	root := warehouse(t, "sales.orders")

@@ -179,6 +179,9 @@ func (t *table) settle(measured *measure.Measurement, err error, began time.Time
 	t.last.Refreshed, t.last.Duration, t.last.Up, t.last.Err = true, now.Sub(began), err == nil, err
 	if err != nil {
 		f.failed.Add(1)
+		if placed, ok := errors.AsType[*measure.PlacedError](err); ok {
+			t.location = placed.Location
+		}
 		if errors.Is(err, source.ErrNoTable) && !t.exact {
 			t.catalog.missed(t)
 		}

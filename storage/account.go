@@ -160,6 +160,7 @@ func (a *Account) add(f fileio.Info) {
 	switch state {
 	case mistaken:
 		a.conflict = true
+		a.references.content[Current].mark(hash) // It may be that one, and then it is there.
 		return
 	case Live:
 		a.references.content[Current].mark(hash)
@@ -204,7 +205,8 @@ func (a *Account) Figures(newer *References) (*Figures, error) {
 	}
 	f := &Figures{Usage: maps.Clone(a.usage), Missing: &missing}
 	if !a.references.outside {
-		f.ExpirableBytes = &a.expirable
+		expirable := a.expirable // A pointer into the account would keep all of it.
+		f.ExpirableBytes = &expirable
 	}
 	if a.conflict {
 		f.Refusal = "some files differ from ones that the metadata names only in their scheme or authority"

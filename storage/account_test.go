@@ -184,7 +184,12 @@ func TestMistaken(t *testing.T) {
 	if f.Refusal != "" || f.Usage[storage.Recent].Files != 1 || f.Usage[storage.Hidden].Files != 1 {
 		t.Errorf("%+v", f)
 	}
+	// A file that a snapshot has in both stores is there.
+	tb.current = append(tb.current, "s3://b/t/2")
 	f = figures(t, account(t, tb, nil, file("1", 1, old), file("2", 1, old), file("3", 1, old)), nil)
+	if *f.Missing != 0 {
+		t.Errorf("%d missing", *f.Missing)
+	}
 	if f.Refusal == "" || f.Usage[storage.Live].Files != 1 || f.Usage[storage.Orphan].Files != 1 {
 		t.Errorf("%+v", f)
 	}

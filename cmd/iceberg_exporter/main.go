@@ -76,6 +76,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, err)
 		return 1
 	}
+	if command == checkCommand {
+		c.OrphanScan.StateFile = "" // It belongs to the exporter that serves.
+	}
 	e := newExporter(f.configFile)
 	logger, err := logging.New(stderr, f.logLevel, f.logFormat, e.secrets)
 	if err != nil {
