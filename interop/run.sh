@@ -2,16 +2,16 @@
 # Compares the exporter's code with what Iceberg's Spark procedures do, case by case, and records the engine's answers in
 # testdata. It ends with 1 on any difference, and with 77 where the engine cannot be had.
 #
-#   run.sh [check | predictions|orphans [case ...]]
+#   run.sh [check | predictions|orphans [case ...] | freed]
 #
-# One of the two suites can be run alone. Names of cases (functions of engine/cases.py or engine/orphans.py) limit the run
+# One of the suites can be run alone. Names of cases (functions of engine/cases.py or engine/orphans.py) limit the run
 # to them; nothing is recorded then, nor with check.
 set -euo pipefail
 
 case ${1-} in
-"" | check) suites=(cases orphans) ;;
+"" | check) suites=(cases orphans freed) ;;
 predictions) suites=(cases) ;;
-orphans) suites=(orphans) ;;
+orphans | freed) suites=("$1") ;;
 *) sed -n 's/^#   //p' "$0" >&2; exit 2 ;;
 esac
 here=$(cd "$(dirname "$0")" && pwd)
