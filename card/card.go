@@ -8,7 +8,6 @@ import (
 
 	"github.com/iceberg-exporter/iceberg_exporter/maintenance"
 	"github.com/iceberg-exporter/iceberg_exporter/refresh"
-	"github.com/iceberg-exporter/iceberg_exporter/storage"
 )
 
 // Verdict is what a figure is worth against its limit.
@@ -200,13 +199,13 @@ func (w *writer) sweep() []Figure {
 	}
 	f := scan.Result.Figures
 	var figures []Figure
-	switch {
-	case f.Refusal != "":
+	switch orphans, known := scan.Orphans(); {
+	case !known && f.Refusal != "":
 		figures = append(figures, Figure{Name: "orphan files", Unit: Text, Text: "it cannot be told: " + f.Refusal})
-	case scan.SharedWith != nil:
+	case !known:
 		figures = append(figures, Figure{Name: "orphan files", Unit: Text, Text: "location shared with " + scan.SharedWith.String()})
 	default:
-		orphans, total := f.Usage[storage.Orphan], f.Total()
+		total := f.Total()
 		figures = append(figures,
 			Figure{Name: "orphan files", Unit: Count, Value: new(float64(orphans.Files))},
 			Figure{Name: "of these bytes", Unit: Bytes, Value: new(float64(orphans.Bytes))})

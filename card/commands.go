@@ -3,8 +3,6 @@ package card
 import (
 	"fmt"
 	"strings"
-
-	"github.com/iceberg-exporter/iceberg_exporter/storage"
 )
 
 // commands are the Spark SQL that would do what the predictions say, in the
@@ -22,14 +20,9 @@ func (w *writer) commands() []string {
 	add(len(w.expiry.Snapshots) > 0, "expire_snapshots", "")
 	add(p.Manifests.Data.Rewritable+p.Manifests.Deletes.Rewritable > 0, "rewrite_manifests", "")
 	// Look first; then again without dry_run.
-	add(len(commands) > 0 || w.hasOrphans(), "remove_orphan_files", ", dry_run => true")
+	orphans, _ := w.Scan.Orphans()
+	add(len(commands) > 0 || orphans.Files > 0, "remove_orphan_files", ", dry_run => true")
 	return commands
-}
-
-// hasOrphans reports whether a scan found orphans.
-func (w *writer) hasOrphans() bool {
-	scan := w.Scan
-	return scan.Result != nil && scan.SharedWith == nil && scan.Result.Figures.Refusal == "" && scan.Result.Figures.Usage[storage.Orphan].Files > 0
 }
 
 // tableLiteral is the table's name as a string of SQL.

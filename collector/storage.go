@@ -51,7 +51,7 @@ func (s *stored) collect(e emitter, t refresh.Table, _ time.Time) {
 	}
 	e.send(s.lastSuccess, seconds(scan.Result.Time))
 	figures := scan.Result.Figures
-	known := scan.SharedWith == nil && figures.Refusal == ""
+	orphans, known := scan.Orphans()
 	for _, state := range storage.States() {
 		if known || state.IsReferenced() {
 			usage := figures.Usage[state]
@@ -64,7 +64,6 @@ func (s *stored) collect(e emitter, t refresh.Table, _ time.Time) {
 	if !known {
 		return
 	}
-	orphans := figures.Usage[storage.Orphan]
 	e.count(s.orphans, orphans.Files)
 	e.count(s.orphanBytes, orphans.Bytes)
 	if total := figures.Total().Bytes; total > 0 {

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/iceberg-exporter/iceberg_exporter/measure"
+	"github.com/iceberg-exporter/iceberg_exporter/storage"
 )
 
 const (
@@ -39,6 +40,14 @@ type Scan struct {
 	// SharedWith is another table whose location is this table's, or in it or
 	// around it; nil without one. Files of the one look like orphans of the other.
 	SharedWith *Key
+}
+
+// Orphans returns what remove_orphan_files would delete, and whether that is known.
+func (s Scan) Orphans() (storage.Usage, bool) {
+	if s.Result == nil || s.SharedWith != nil || s.Result.Figures.Refusal != "" {
+		return storage.Usage{}, false
+	}
+	return s.Result.Figures.Usage[storage.Orphan], true
 }
 
 // scanner is when a table's storage is scanned.
