@@ -67,22 +67,43 @@ func (m *Measurer) ManifestsRead() uint64 { return m.read.Load() }
 // Between reading metadata and a manifest, an expiry or a new commit can delete
 // files. When files are missing, the metadata is therefore read once more.
 func (m *Measurer) Measure(ctx context.Context, catalog *Catalog, id source.Identifier, settings config.Settings, previous *Measurement) (*Measurement, error) {
-	table, err := catalog.Client.Locate(ctx, id)
+	var measured *Measurement
+	err := catalog.untilStill(ctx, id, measureAttempts, func(table *source.Table) (err error) {
+		if previous != nil && previous.Version == table.Version {
+			measured = previous
+			return nil
+		}
+		measured, err = m.measure(ctx, catalog, table, settings)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	if previous != nil && previous.Version == table.Version {
-		return previous, nil
+	return measured, nil
+}
+
+// measureAttempts is how often a table is measured that changes meanwhile.
+const measureAttempts = 2
+
+// untilStill reads something of a table, and again where files are gone that the
+// table, as it has changed meanwhile, no longer refers to.
+func (c *Catalog) untilStill(ctx context.Context, id source.Identifier, attempts int, read func(*source.Table) error) error {
+	table, err := c.Client.Locate(ctx, id)
+	if err != nil {
+		return err
 	}
-	measured, err := m.measure(ctx, catalog, table, settings)
-	// A store that does not let its files be listed denies those that are missing.
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-		again, locateErr := catalog.Client.Locate(ctx, id)
-		if locateErr == nil && again.Version != table.Version {
-			return m.measure(ctx, catalog, again, settings)
+	for attempt := 1; ; attempt++ {
+		readErr := read(table)
+		// A store that does not let its files be listed denies those that are missing.
+		if !errors.Is(readErr, fs.ErrNotExist) && !errors.Is(readErr, fs.ErrPermission) || attempt == attempts {
+			return readErr
 		}
+		again, err := c.Client.Locate(ctx, id)
+		if err != nil || again.Version == table.Version {
+			return readErr
+		}
+		table = again
 	}
-	return measured, err
 }
 
 func (m *Measurer) measure(ctx context.Context, catalog *Catalog, table *source.Table, settings config.Settings) (*Measurement, error) {

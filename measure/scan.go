@@ -62,7 +62,7 @@ const (
 func (m *Measurer) Scan(ctx context.Context, catalog *Catalog, id source.Identifier, o ScanOptions) (*Scan, error) {
 	var table *source.Table
 	var before *references
-	err := m.untilStill(ctx, catalog, id, func(located *source.Table) (err error) {
+	err := catalog.untilStill(ctx, id, scanAttempts, func(located *source.Table) (err error) {
 		table = located
 		before, err = m.references(ctx, catalog, located, o, nil)
 		return err
@@ -83,7 +83,7 @@ func (m *Measurer) Scan(ctx context.Context, catalog *Catalog, id source.Identif
 		return nil, err
 	}
 	var after *references
-	err = m.untilStill(ctx, catalog, id, func(located *source.Table) (err error) {
+	err = catalog.untilStill(ctx, id, scanAttempts, func(located *source.Table) (err error) {
 		after = nil
 		if located.Version != table.Version {
 			after, err = m.references(ctx, catalog, located, o, before)
@@ -108,26 +108,6 @@ func (m *Measurer) Scan(ctx context.Context, catalog *Catalog, id source.Identif
 		figures.Missing = nil // A report does not have what was written after it.
 	}
 	return &Scan{Location: location, Figures: figures, Time: listed}, nil
-}
-
-// untilStill reads something of a table, and again where files are gone that the
-// table, as it has changed meanwhile, no longer refers to.
-func (m *Measurer) untilStill(ctx context.Context, catalog *Catalog, id source.Identifier, read func(*source.Table) error) error {
-	table, err := catalog.Client.Locate(ctx, id)
-	if err != nil {
-		return err
-	}
-	for attempt := 1; ; attempt++ {
-		readErr := read(table)
-		if !errors.Is(readErr, fs.ErrNotExist) && !errors.Is(readErr, fs.ErrPermission) || attempt == scanAttempts {
-			return readErr
-		}
-		again, err := catalog.Client.Locate(ctx, id)
-		if err != nil || again.Version == table.Version {
-			return readErr
-		}
-		table = again
-	}
 }
 
 // partitionFields are the names of all fields of all the table's partition specs.
