@@ -21,26 +21,29 @@ type placed struct {
 // overlaps finds the tables whose location is another table's, or in it or
 // around it, as far as locations are known. Each is told of once.
 func (f *Fleet) overlaps() map[*table]Key {
-	var all []placed
-	endpoints := map[string]bool{}
+	locations := map[*table]string{}
 	scanned := false
 	for _, c := range f.current() {
 		for _, t := range c.list() {
 			t.mu.Lock()
-			location := t.location
+			locations[t] = t.location
 			scanned = scanned || t.scan.last.Done
 			t.mu.Unlock()
-			if location == "" {
-				continue
-			}
-			p := placed{table: t, root: uri.LocationOf(location).Root()}
-			p.endpoint = strings.TrimRight(c.client.Config().Properties[endpointProperty(location)], "/")
-			endpoints[p.endpoint] = true
-			all = append(all, p)
 		}
 	}
 	if !scanned {
-		return nil
+		return nil // There are no figures to hold back.
+	}
+	var all []placed
+	endpoints := map[string]bool{}
+	for t, location := range locations {
+		if location == "" {
+			continue
+		}
+		p := placed{table: t, root: uri.LocationOf(location).Root()}
+		p.endpoint = strings.TrimRight(t.catalog.client.Config().Properties[endpointProperty(location)], "/")
+		endpoints[p.endpoint] = true
+		all = append(all, p)
 	}
 	slices.SortFunc(all, func(a, b placed) int {
 		return cmp.Or(strings.Compare(a.root, b.root), strings.Compare(a.key.String(), b.key.String()))
