@@ -19,6 +19,7 @@ import (
 
 	"github.com/iceberg-exporter/iceberg_exporter/fileio"
 	"github.com/iceberg-exporter/iceberg_exporter/manifest"
+	"github.com/iceberg-exporter/iceberg_exporter/manifest/manifesttest"
 	"github.com/iceberg-exporter/iceberg_exporter/storage"
 	"github.com/iceberg-exporter/iceberg_exporter/uri"
 )
@@ -93,14 +94,6 @@ func (l *listing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = xml.NewEncoder(w).Encode(answer)
 }
 
-const fileSchema = `{"type": "record", "name": "manifest_entry", "fields": [
-	{"name": "status", "type": "int", "field-id": 0},
-	{"name": "data_file", "field-id": 2, "type": {"type": "record", "name": "r2", "fields": [
-		{"name": "file_path", "type": "string", "field-id": 100},
-		{"name": "partition", "field-id": 102, "type": {"type": "record", "name": "r102", "fields": []}},
-		{"name": "record_count", "type": "long", "field-id": 103},
-		{"name": "file_size_in_bytes", "type": "long", "field-id": 104}]}}]}`
-
 type fileEntry struct {
 	Status   int32 `avro:"status"`
 	DataFile struct {
@@ -142,7 +135,7 @@ func addDay(b *testing.B, schema *avro.Schema, references *storage.References, d
 // BenchmarkScan lists ten million objects over the S3 protocol and tells what they
 // are: nine million live files, and a million orphans.
 func BenchmarkScan(b *testing.B) {
-	schema, err := avro.Parse(fileSchema)
+	schema, err := avro.Parse(manifesttest.PlainSchema)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -13,10 +13,8 @@ import (
 
 	"github.com/iceberg-exporter/iceberg_exporter/config"
 	"github.com/iceberg-exporter/iceberg_exporter/fileio"
-	"github.com/iceberg-exporter/iceberg_exporter/manifest"
 	"github.com/iceberg-exporter/iceberg_exporter/measure"
 	"github.com/iceberg-exporter/iceberg_exporter/metadata"
-	"github.com/iceberg-exporter/iceberg_exporter/source"
 	"github.com/iceberg-exporter/iceberg_exporter/storage"
 )
 
@@ -189,37 +187,31 @@ func TestScanOfStrangeLocations(t *testing.T) {
 		other: storage.ErrElsewhere, directory + "/none": storage.ErrElsewhere,
 	} {
 		write(t, file, `{"format-version": 2, "location": "`+location+`"}`)
-		client := source.NewClient(config.Catalog{Name: "c", Type: config.Metadata, Tables: []config.Table{{Name: "ns.t", Location: file}}},
-			source.Limits{MetadataBytes: 1 << 20}, &fileio.Counter{})
-		scan, err := measure.NewMeasurer(manifest.NewCache(1<<20)).Scan(t.Context(), measure.NewCatalog(client, 1), source.ParseIdentifier("ns.t"), later())
+		scan, err := newTable(t, file, false).scan(t, later())
 		if !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", location, err, want)
 		}
 		if err == nil && scan.Figures.Usage[storage.Orphan].Files != 0 {
 			t.Errorf("%s: %v", location, scan.Figures.Usage)
 		}
-		_ = client.Close()
 	}
 }
 
 // TestScanReadsOnce: a second scan reads no manifest, and a refresh after a scan
 // none either.
 func TestScanReadsOnce(t *testing.T) {
-	client := source.NewClient(config.Catalog{Name: "c", Type: config.Metadata, AllowMovedPaths: true, Tables: []config.Table{{Name: "ns.t", Location: clicks(t)}}},
-		source.Limits{MetadataBytes: 1 << 20}, &fileio.Counter{})
-	defer client.Close()
-	measurer, catalog, id := measure.NewMeasurer(manifest.NewCache(64<<20)), measure.NewCatalog(client, 4), source.ParseIdentifier("ns.t")
-	if _, err := measurer.Scan(t.Context(), catalog, id, later()); err != nil {
+	table := newTable(t, clicks(t), true)
+	if _, err := table.scan(t, later()); err != nil {
 		t.Fatal(err)
 	}
-	read := measurer.ManifestsRead()
-	if _, err := measurer.Scan(t.Context(), catalog, id, later()); err != nil {
+	read := table.ManifestsRead()
+	if _, err := table.scan(t, later()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := measurer.Measure(t.Context(), catalog, id, config.Settings{}, nil); err != nil {
+	if _, err := table.Measure(t.Context(), table.catalog, table.id, config.Settings{}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if again := measurer.ManifestsRead() - read; read == 0 || again != 0 {
+	if again := table.ManifestsRead() - read; read == 0 || again != 0 {
 		t.Errorf("%d manifests read, and %d again", read, again)
 	}
 }

@@ -19,15 +19,32 @@ import (
 	"github.com/iceberg-exporter/iceberg_exporter/storage"
 )
 
-// scanTable scans a table of a local directory that may have been moved there.
-func scanTable(t *testing.T, location string, o measure.ScanOptions) (*measure.Scan, error) {
+// table is a table of a local directory and what measures it.
+type table struct {
+	*measure.Measurer
+	catalog *measure.Catalog
+	id      source.Identifier
+}
+
+// newTable returns the table at a location, where it may have been moved to.
+func newTable(t *testing.T, location string, moved bool) table {
 	t.Helper()
 	client := source.NewClient(config.Catalog{
-		Name: "c", Type: config.Metadata, AllowMovedPaths: true, Tables: []config.Table{{Name: "ns.t", Location: location}},
+		Name: "c", Type: config.Metadata, AllowMovedPaths: moved, Tables: []config.Table{{Name: "ns.t", Location: location}},
 	}, source.Limits{MetadataBytes: 64 << 20}, &fileio.Counter{})
 	t.Cleanup(func() { _ = client.Close() })
-	measurer := measure.NewMeasurer(manifest.NewCache(64 << 20))
-	return measurer.Scan(t.Context(), measure.NewCatalog(client, 4), source.ParseIdentifier("ns.t"), o)
+	return table{measure.NewMeasurer(manifest.NewCache(64 << 20)), measure.NewCatalog(client, 4), source.ParseIdentifier("ns.t")}
+}
+
+func (tb table) scan(t *testing.T, o measure.ScanOptions) (*measure.Scan, error) {
+	t.Helper()
+	return tb.Scan(t.Context(), tb.catalog, tb.id, o)
+}
+
+// scanTable scans a table of a local directory that was moved there.
+func scanTable(t *testing.T, location string, o measure.ScanOptions) (*measure.Scan, error) {
+	t.Helper()
+	return newTable(t, location, true).scan(t, o)
 }
 
 // TestTables compares scans with the right answers that come with a collection of

@@ -19,14 +19,6 @@ import (
 
 const location = "s3://b/t"
 
-const entrySchema = `{"type": "record", "name": "manifest_entry", "fields": [
-	{"name": "status", "type": "int", "field-id": 0},
-	{"name": "data_file", "field-id": 2, "type": {"type": "record", "name": "r2", "fields": [
-		{"name": "file_path", "type": "string", "field-id": 100},
-		{"name": "partition", "field-id": 102, "type": {"type": "record", "name": "r102", "fields": []}},
-		{"name": "record_count", "type": "long", "field-id": 103},
-		{"name": "file_size_in_bytes", "type": "long", "field-id": 104}]}}]}`
-
 // manifestOf is the record of a manifest of these files, those whose name starts
 // with a minus deleted.
 func manifestOf(t *testing.T, files ...string) *manifest.Record {
@@ -41,7 +33,7 @@ func manifestOf(t *testing.T, files ...string) *manifest.Record {
 			"file_path": file, "partition": map[string]any{}, "record_count": 1, "file_size_in_bytes": 1,
 		}})
 	}
-	record, err := manifest.ReadRecord(bytes.NewReader(manifesttest.Encode(t, entrySchema, entries)), manifest.File{}, uri.LocationOf(location))
+	record, err := manifest.ReadRecord(bytes.NewReader(manifesttest.Encode(t, manifesttest.PlainSchema, entries)), manifest.File{}, uri.LocationOf(location))
 	if err != nil {
 		t.Fatal(err)
 	}
