@@ -62,6 +62,8 @@ func hint(err error) string {
 		return "please report this, with the stack below"
 	case errors.Is(err, source.ErrNoTable):
 		return "check the table's name and its catalog's configuration, or remove the table from the configuration"
+	case errors.Is(err, errStateFile):
+		return "let the exporter write to its directory"
 	case errors.Is(err, storage.ErrElsewhere):
 		return "see whether the table's location is right, and whether the credentials can list all of it"
 	case errors.Is(err, fs.ErrNotExist):

@@ -30,8 +30,8 @@ type results struct {
 	file string
 	// kept are the results by table and storage.
 	kept map[string]result
-	// failing is whether the file could not be written when it last was.
-	failing bool
+	// report tells of the writing of the file.
+	report *reporter
 }
 
 // result is a scan's in the state file.
@@ -61,7 +61,7 @@ func (r *results) load(file string) {
 	if file == r.file {
 		return
 	}
-	r.file = file
+	r.file, r.report = file, &reporter{logger: log.With(r.logger, "file", file)}
 	if file == "" {
 		return
 	}
@@ -112,25 +112,24 @@ func (r *results) keep(t *table, s Scan, now time.Time) {
 	}
 	r.writing.Lock()
 	defer r.writing.Unlock()
-	file, content, err := r.add(t, s, now)
+	file, report, content, err := r.add(t, s, now)
 	if file == "" {
 		return
 	}
 	if err == nil {
 		err = write(file, content)
 	}
-	switch {
-	case err != nil && !r.failing:
-		level.Error(r.logger).Log("msg", "writing the state file of orphan scans failed", "file", file, "err", err,
-			"hint", "let the exporter write to its directory; until then a restart loses the results of scans")
-	case err == nil && r.failing:
-		level.Info(r.logger).Log("msg", "writing the state file of orphan scans works again", "file", file)
+	if err != nil {
+		err = fmt.Errorf("%w: %w", errStateFile, err)
 	}
-	r.failing = err != nil
+	report.outcome("writing the state file of orphan scans", err)
 }
 
-// add adds a result, and returns what is to be written where.
-func (r *results) add(t *table, s Scan, now time.Time) (file string, content []byte, err error) {
+// errStateFile marks that the state file cannot be written.
+var errStateFile = errors.New("a restart would lose the results of scans")
+
+// add adds a result, and returns what is to be written where, and who tells of it.
+func (r *results) add(t *table, s Scan, now time.Time) (file string, report *reporter, content []byte, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.kept[r.keyOf(t)] = result{s.Duration, s.Result}
@@ -140,10 +139,10 @@ func (r *results) add(t *table, s Scan, now time.Time) (file string, content []b
 		}
 	}
 	if r.file == "" {
-		return "", nil, nil
+		return "", nil, nil, nil
 	}
 	content, err = json.Marshal(state{stateVersion, r.kept})
-	return r.file, content, err
+	return r.file, r.report, content, err
 }
 
 // write replaces a state file by one that is whole.
