@@ -102,14 +102,10 @@ func (t *table) refresh() <-chan struct{} {
 // of the table begins before that call returns.
 func (t *table) run(done chan struct{}) {
 	c := t.catalog
-	defer func() {
-		t.mu.Lock()
-		t.done = nil
-		t.mu.Unlock()
-	}()
 	select {
 	case c.slots <- struct{}{}:
 	case <-c.ctx.Done():
+		t.idle()
 		close(done)
 		return
 	}
@@ -135,7 +131,8 @@ func (t *table) run(done chan struct{}) {
 	}()
 	var measured *measure.Measurement
 	err := context.DeadlineExceeded
-	if waitFor(ctx, finished) {
+	returned := waitFor(ctx, finished)
+	if returned {
 		measured, err = found.Measurement, found.err
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -146,8 +143,22 @@ func (t *table) run(done chan struct{}) {
 	if c.ctx.Err() == nil {
 		t.settle(measured, err, began)
 	}
+	if returned {
+		// Before anybody is released: who then asks again wants another refresh.
+		t.idle()
+		close(done)
+		return
+	}
 	close(done)
 	<-finished
+	t.idle()
+}
+
+// idle says that no refresh is under way.
+func (t *table) idle() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.done = nil
 }
 
 // waitFor waits for what a context bounds, and a little longer. It reports
